@@ -1,0 +1,1 @@
+"""The order in which things run: Prefect flows, the command line, the catalogue of deployments."""

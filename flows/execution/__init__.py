@@ -1,0 +1,1 @@
+"""Where a shard runs: in this process, in local engine processes, in a pool of workers."""

@@ -1,0 +1,1 @@
+"""Samples: trimming, detectors, stitching, loudness, mastering."""

@@ -1,0 +1,1 @@
+"""Reading books: EPUB, Markdown and plain text to a `Book` of folded text."""

@@ -1,0 +1,1 @@
+"""Finished files: AAC, M4B, the report page."""

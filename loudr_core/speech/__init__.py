@@ -1,0 +1,1 @@
+"""Engines, and the processes they run in."""
