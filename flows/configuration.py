@@ -1,0 +1,156 @@
+"""Settings from where operators put them: argument, then `LOUDR_*`, then TOML profile, then default.
+
+The only module that reads the environment.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from loudr_core.errors import ConfigError
+from loudr_core.settings import Profile
+
+__all__ = ["Settings", "load", "shipped_profiles"]
+
+PREFIX = "LOUDR_"
+_OTHER_VARIABLES = {"LOUDR_TEST_DATA", "LOUDR_PROFILE"}
+
+
+class Settings(BaseSettings, Profile):
+    """A profile, and where this machine keeps and runs things."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    home: Path = Field(default_factory=lambda: Path(platformdirs.user_data_dir("loudr")))
+    store: str | None = None
+    """Folder or URL of the store; `home/store` when None."""
+    workers: int | None = Field(default=None, ge=1, le=256)
+    """Engine processes; one per core, as memory allows, when None."""
+    executor: Literal["inline", "local"] = "local"
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read no .env file and no secrets folder; the TOML profile comes in through `load`."""
+        return (init_settings, env_settings)
+
+    @property
+    def store_url(self) -> str:
+        """Where books, takes and results lie."""
+        return self.store or str(self.home.expanduser() / "store")
+
+    @property
+    def profile(self) -> Profile:
+        """The part that decides how a book sounds."""
+        return Profile.model_validate(
+            self.model_dump(include=set(Profile.model_fields), mode="python")
+        )
+
+
+def load(profile: str | None = None, **arguments: object) -> Settings:
+    """Return the settings of this run.
+
+    Parameters
+    ----------
+    profile : str, optional
+        A TOML file, or the name of a shipped profile (`shipped_profiles`); `LOUDR_PROFILE` when
+        None.
+    **arguments
+        What the command line gave; None means not given.
+
+    Raises
+    ------
+    ConfigError
+        The file is missing or not TOML, a key or `LOUDR_*` variable is unknown, or a value is out
+        of its range.
+    """
+    _refuse_unknown_variables(os.environ)
+    name = profile or os.environ.get("LOUDR_PROFILE")
+    layered = _read_profile(name) if name else {}
+    given = {key: value for key, value in arguments.items() if value is not None}
+    try:
+        from_environment = Settings().model_dump(exclude_unset=True)
+        return Settings(**_merge(layered, from_environment, given))
+    except ValidationError as exc:
+        raise ConfigError(_first_fault(exc, name), profile=name or "") from exc
+
+
+def shipped_profiles() -> dict[str, str]:
+    """Return the profiles that come with loudr: name to TOML text."""
+    folder = resources.files("loudr_core") / "configs"
+    source = Path(__file__).parents[1] / "configs"
+    files = folder.iterdir() if folder.is_dir() else source.iterdir()
+    return {
+        item.name.removesuffix(".toml"): item.read_text(encoding="utf-8")
+        for item in sorted(files, key=lambda item: item.name)
+        if item.name.endswith(".toml")
+    }
+
+
+def _read_profile(name: str) -> dict[str, Any]:
+    path = Path(name).expanduser()
+    shipped = shipped_profiles()
+    if path.is_file():
+        text = path.read_text(encoding="utf-8")
+    elif name in shipped:
+        text = shipped[name]
+    else:
+        raise ConfigError(
+            f"no profile {name!r}: not a file, and the shipped ones are {', '.join(shipped)}",
+            profile=name,
+        )
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise ConfigError(f"profile {name} is not TOML: {exc}", profile=name) from exc
+
+
+def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the layers laid over one another, tables key by key, later ones on top."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            below = merged.get(key)
+            both = isinstance(below, Mapping) and isinstance(value, Mapping)
+            merged[key] = _merge(below, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
+    known = {f"{PREFIX}{field}".upper() for field in Settings.model_fields} | _OTHER_VARIABLES
+    for variable in environment:
+        if variable.startswith(PREFIX) and variable.partition("__")[0] not in known:
+            close = difflib.get_close_matches(variable, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise ConfigError(f"unknown environment variable {variable}{hint}", variable=variable)
+
+
+def _first_fault(exc: ValidationError, profile: str | None) -> str:
+    fault = exc.errors()[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    origin = f" (profile {profile})" if profile else ""
+    if fault["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(where, Settings.model_fields, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        return f"unknown setting {where}{hint}{origin}"
+    return f"setting {where} = {fault['input']!r}: {fault['msg'].lower()}{origin}"

@@ -1,0 +1,102 @@
+"""What an operator may choose: the models of a profile, with every default.
+
+A profile says how a book is read, spoken, checked and mastered. It is part of the identity of a
+plan, so two profiles of one book never overwrite one another. `flows.configuration` fills it from
+arguments, environment and TOML; nothing else reads those.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from loudr_core.text.model import NotePolicy, PartPolicy, Pauses, TextOptions
+
+__all__ = [
+    "LoudnessProfile",
+    "OutputProfile",
+    "PauseProfile",
+    "Profile",
+    "TextProfile",
+]
+
+Milliseconds = Annotated[int, Field(ge=0, le=30_000)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PauseProfile(_Model):
+    """Silence after a segment, in milliseconds, by what follows it."""
+
+    sentence: Milliseconds = Pauses().sentence
+    verse_line: Milliseconds = Pauses().verse_line
+    paragraph: Milliseconds = Pauses().paragraph
+    list_item: Milliseconds = Pauses().list_item
+    heading: Milliseconds = Pauses().heading
+    before_heading: Milliseconds = Pauses().before_heading
+    scene_break: Milliseconds = Pauses().scene_break
+    chapter: Milliseconds = Pauses().chapter
+
+
+class TextProfile(_Model):
+    """What of a book is read."""
+
+    boilerplate: PartPolicy = "omit"
+    notes: NotePolicy = "end_of_chapter"
+    note_marks: PartPolicy = "omit"
+    tables: PartPolicy = "read"
+    code: PartPolicy = "omit"
+    captions: PartPolicy = "read"
+    alt_text: PartPolicy = "omit"
+    merge_short: bool = True
+    announce_titles: bool = True
+    default_language: str = "en"
+
+
+class LoudnessProfile(_Model):
+    """Delivery level of the finished book."""
+
+    target_lufs: Annotated[float, Field(ge=-31, le=-9)] = -19.0
+    true_peak_dbtp: Annotated[float, Field(ge=-12, le=-0.5)] = -3.0
+
+
+class OutputProfile(_Model):
+    """The finished file."""
+
+    bit_rate: Annotated[int, Field(ge=24_000, le=320_000)] = 80_000
+    lead_in_ms: Milliseconds = 500
+    """Silence before the first word of the book."""
+
+
+class Profile(_Model):
+    """Everything that decides how a book sounds."""
+
+    engine: str = "embedded"
+    bundle: str | None = None
+    provider: Literal["cpu", "cuda"] = "cpu"
+    voice: str | None = None
+    """A voice of the engine; its first one when None."""
+    speed: Annotated[float, Field(ge=0.5, le=2.0)] = 1.0
+    book_seed: Annotated[int, Field(ge=0, lt=2**64)] = 7
+    attempts: Annotated[int, Field(ge=1, le=3)] = 3
+    """Renderings of a condemned segment before the least bad is kept."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Options of the engine, as its documentation names them."""
+    text: TextProfile = TextProfile()
+    pauses: PauseProfile = PauseProfile()
+    detectors: dict[str, float] = Field(default_factory=dict)
+    """Thresholds that differ from the detectors' own."""
+    loudness: LoudnessProfile = LoudnessProfile()
+    output: OutputProfile = OutputProfile()
+    lexicon: dict[str, str] = Field(default_factory=dict)
+    """Word to respelling."""
+
+    def text_options(self, *, max_characters: int, target_characters: int) -> TextOptions:
+        """Return the options of the text stage for an engine's limits, in characters."""
+        return TextOptions(
+            max_characters=max_characters,
+            target_characters=target_characters,
+            pauses=Pauses(**self.pauses.model_dump()),
+            **self.text.model_dump(),
+        )

@@ -1,0 +1,93 @@
+"""The folder store keeps the promises of `ObjectStore`."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from loudr_core.errors import ConfigError, StoreError
+from loudr_core.store.local import LocalStore
+from loudr_core.store.open import open_store
+from loudr_core.store.protocol import ObjectStore
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    """Return an empty store."""
+    return LocalStore(tmp_path / "store")
+
+
+def test_is_an_object_store(store: LocalStore) -> None:
+    """The class has every method of the protocol."""
+    assert isinstance(store, ObjectStore)
+
+
+def test_get_gives_what_put_wrote(store: LocalStore) -> None:
+    """An object is the last bytes put under its key."""
+    assert store.get("a/b") is None
+    store.put("a/b", b"one")
+    store.put("a/b", b"two")
+    assert store.get("a/b") == b"two"
+    assert store.exists("a/b")
+    assert not store.exists("a")
+    store.delete("a/b")
+    store.delete("a/b")
+    assert store.get("a/b") is None
+
+
+def test_put_if_absent_has_one_winner(store: LocalStore) -> None:
+    """Of many writers of one key exactly one is told that it wrote."""
+    won = []
+
+    def write(number: int) -> None:
+        if store.put_if_absent("claim", b"%d" % number):
+            won.append(b"%d" % number)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) == 1
+    assert store.get("claim") == won[0]
+
+
+def test_list_is_sorted_and_takes_any_prefix(store: LocalStore) -> None:
+    """A prefix need not end at a slash; files being written are not objects."""
+    for key in ("b/2", "b/1", "bc", "a/x/y"):
+        store.put(key, b"")
+    (Path(store.url) / ".tmp" / "half").write_bytes(b"half")
+    assert list(store.list("b")) == ["b/1", "b/2", "bc"]
+    assert list(store.list("b/")) == ["b/1", "b/2"]
+    assert list(store.list("")) == ["a/x/y", "b/1", "b/2", "bc"]
+    assert list(store.list("nothing/")) == []
+
+
+@pytest.mark.parametrize("key", ["", "/etc/passwd", "../x", "a/../../x", "a\\b", "a\0"])
+def test_a_key_cannot_leave_the_store(store: LocalStore, key: str) -> None:
+    """A key that climbs out is the caller's mistake."""
+    with pytest.raises(ValueError, match="not a store key"):
+        store.put(key, b"")
+
+
+def test_put_file_copies(store: LocalStore, tmp_path: Path) -> None:
+    """The file stays where it was, and nothing is left aside."""
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 3_000_000)
+    store.put_file("out/file", path)
+    assert store.get("out/file") == path.read_bytes()
+    assert list((Path(store.url) / ".tmp").iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    """The error says what could not be done and where."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot open .*file/below"):
+        LocalStore(tmp_path / "file" / "below")
+
+
+def test_open_store_knows_folders(tmp_path: Path) -> None:
+    """A path and a file URL open the same folder; another scheme is refused."""
+    assert open_store(str(tmp_path)).url == open_store(f"file://{tmp_path}").url
+    with pytest.raises(ConfigError, match="'gopher'"):
+        open_store("gopher://hole")
