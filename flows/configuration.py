@@ -1,4 +1,4 @@
-"""Settings from where operators put them: argument, then `LOUDR_*`, then TOML profile, then default.
+"""Settings from where operators put them: argument, then `LOUDR_*`, then profile, then default.
 
 The only module that reads the environment.
 """

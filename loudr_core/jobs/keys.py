@@ -1,7 +1,7 @@
 """Seeds and keys: what a segment is spoken with, and under which names its audio lies.
 
-A key is the SHA-256 of canonical JSON, so it depends on nothing but what it names: no path, no time,
-no place in the book.
+A key is the SHA-256 of canonical JSON, so it depends on nothing but what it names: no path, no
+time, no place in the book.
 """
 
 from loudr_core.canonical import digest, low64

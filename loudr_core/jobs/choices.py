@@ -1,0 +1,77 @@
+"""What is finished: reading the choices of a plan's orders back from the store."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from loudr_core.canonical import digest
+from loudr_core.speech.orders import Choice, Order, audio_key
+from loudr_core.store.protocol import ObjectStore
+
+__all__ = ["Progress", "finished", "pcm_digest", "read_choice", "split_finished"]
+
+
+def read_choice(store: ObjectStore, order: Order) -> Choice | None:
+    """Return the choice made for an order, or None when there is none that can be read."""
+    data = store.get(order.choice_key)
+    if data is None:
+        return None
+    try:
+        return Choice.from_dict(json.loads(data))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def finished(store: ObjectStore, order: Order) -> Choice | None:
+    """Return the order's choice when its take is there too.
+
+    A segment that failed is not finished: what made it fail may be gone in the next run.
+    """
+    choice = read_choice(store, order)
+    if choice is None or choice.status == "failed":
+        return None
+    return choice if store.exists(audio_key(choice.take_key)) else None
+
+
+def split_finished(
+    store: ObjectStore, orders: Sequence[Order]
+) -> tuple[dict[str, Choice], list[Order]]:
+    """Return the choices that exist, by job key, and the orders still to do, one per job key."""
+    done: dict[str, Choice] = {}
+    missing: dict[str, Order] = {}
+    for order in orders:
+        if order.job_key in done or order.job_key in missing:
+            continue
+        choice = finished(store, order)
+        if choice is None:
+            missing[order.job_key] = order
+        else:
+            done[order.job_key] = choice
+    return done, list(missing.values())
+
+
+def pcm_digest(choices: Iterable[Choice]) -> str:
+    """Return the hash of a rendering: over the PCM hashes of the chosen takes, in book order.
+
+    Two renderings with one digest have the same samples in every segment.
+    """
+    return digest(["pcm-1", [choice.pcm_sha256 for choice in choices]])
+
+
+@dataclass(slots=True, kw_only=True)
+class Progress:
+    """Counts of a render under way; written by one thread, read by any."""
+
+    total: int
+    reused: int = 0
+    rendered: int = 0
+    retried: int = 0
+    suspect: int = 0
+    failed: int = 0
+    audio_s: float = 0.0
+    compute_s: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """Segments with a choice."""
+        return self.reused + self.rendered + self.failed

@@ -1,0 +1,387 @@
+"""The plan of a book: who speaks which segment with which seed, and what is left unspoken.
+
+A plan is a JSON document and a job table below `books/<book_id>/plans/<plan_id>/`. It is written
+only when the audit has shown that no word is lost, the document last: a plan whose document is
+there is whole.
+"""
+
+import json
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from loudr_core.book.model import Book, Metadata
+from loudr_core.canonical import canonical_json, digest
+from loudr_core.errors import BundleError, StoreError
+from loudr_core.findings import Finding
+from loudr_core.jobs.keys import job_key, segment_seed
+from loudr_core.jobs.table import Job, read_jobs, write_jobs
+from loudr_core.store.protocol import ObjectStore
+from loudr_core.text import TEXT_VERSION
+from loudr_core.text.audit import AuditReport, audit
+from loudr_core.text.lexicon import Lexicon
+from loudr_core.text.model import LeftOut, Segment, Segmentation, TextOptions
+from loudr_core.text.segment import segment_book
+
+__all__ = [
+    "Plan",
+    "PlanChapter",
+    "PlanRequest",
+    "Speaker",
+    "book_id_of",
+    "find_plans",
+    "load_plan",
+    "plan_book",
+    "plan_folder",
+    "plan_id_of",
+]
+
+_VERSION = "plan-1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """The voice that speaks, and everything about its engine that moves samples."""
+
+    engine: str
+    voice: str
+    voice_sha256: str
+    fingerprint: str
+    sample_rate_hz: int
+    languages: frozenset[str]
+    max_characters: int
+    target_characters: int
+    seconds_per_character: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """How a book is to be planned.
+
+    Parameters
+    ----------
+    profile : mapping
+        The resolved profile as JSON holds it; part of the plan's identity.
+    text : TextOptions
+    lexicon : Lexicon
+    speaker : Speaker
+    book_seed : int
+        0 to 2^64 - 1.
+    speed : float
+    """
+
+    profile: Mapping[str, Any]
+    text: TextOptions
+    lexicon: Lexicon
+    speaker: Speaker
+    book_seed: int
+    speed: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanChapter:
+    """A chapter that will be heard, and what it will cost."""
+
+    number: int
+    title: str
+    role: str
+    level: int
+    segments: int
+    est_audio_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A plan as it lies in the store, without its job table."""
+
+    book_id: str
+    plan_id: str
+    source_sha256: str
+    format: str
+    metadata: Mapping[str, Any]
+    cover_key: str
+    cover_media_type: str
+    profile: Mapping[str, Any]
+    engine: str
+    voice: str
+    voice_sha256: str
+    fingerprint: str
+    sample_rate_hz: int
+    speed: float
+    chapters: tuple[PlanChapter, ...]
+    segments: int
+    generated: tuple[Mapping[str, str], ...]
+    left_out: tuple[LeftOut, ...]
+    findings: tuple[Finding, ...]
+    audit: Mapping[str, Any]
+    est_audio_s: float
+
+    @property
+    def folder(self) -> str:
+        """The store prefix of the plan, without a slash at its end."""
+        return plan_folder(self.book_id, self.plan_id)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            **data,
+            "chapters": [asdict(chapter) for chapter in self.chapters],
+            "generated": [dict(row) for row in self.generated],
+            "left_out": [asdict(row) for row in self.left_out],
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
+        """Return the plan whose `as_dict` is `data`."""
+        return cls(
+            **{
+                **data,
+                "chapters": tuple(PlanChapter(**row) for row in data["chapters"]),
+                "generated": tuple(data["generated"]),
+                "left_out": tuple(LeftOut(**row) for row in data["left_out"]),
+                "findings": tuple(Finding.from_dict(row) for row in data["findings"]),
+            }
+        )
+
+
+def plan_folder(book_id: str, plan_id: str) -> str:
+    """Return the store prefix of a plan."""
+    return f"books/{book_id}/plans/{plan_id}"
+
+
+def book_id_of(title: str, source_sha256: str) -> str:
+    """Return a book's id: its title as a path can hold it, and 8 digits of its content's hash."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:48].strip("-")
+    return f"{slug or 'book'}-{source_sha256[:8]}"
+
+
+def plan_id_of(source_sha256: str, request: PlanRequest) -> str:
+    """Return a plan's id: 16 digits of the hash of what decides its segments and seeds."""
+    return digest(
+        [
+            _VERSION,
+            source_sha256,
+            dict(request.profile),
+            request.lexicon.digest(),
+            request.speaker.voice,
+            TEXT_VERSION,
+        ]
+    )[:16]
+
+
+def plan_book(
+    book: Book, request: PlanRequest, store: ObjectStore, *, replan: bool = False
+) -> tuple[Plan, list[Job]]:
+    """Return the stored plan of a book, made and audited now when there is none.
+
+    Parameters
+    ----------
+    replan : bool
+        Make it again even if it is there.
+
+    Raises
+    ------
+    BookError
+        The segments would lose or change a word, or nothing is left to speak.
+    BundleError
+        The stored plan was made for other weights or another machine class.
+    """
+    book_id = book_id_of(book.metadata.title, book.source_sha256)
+    plan_id = plan_id_of(book.source_sha256, request)
+    if not replan and (stored := load_plan(store, book_id, plan_id)) is not None:
+        _check_fingerprint(stored[0], request.speaker)
+        return stored
+    segmentation = segment_book(book, request.text)
+    report = audit(book, segmentation)
+    jobs = [_job(segment, request) for segment in segmentation.segments]
+    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id)
+    _write(plan, jobs, book.metadata, store)
+    return plan, jobs
+
+
+def load_plan(store: ObjectStore, book_id: str, plan_id: str) -> tuple[Plan, list[Job]] | None:
+    """Return a stored plan and its jobs, or None when it is not there whole.
+
+    Raises
+    ------
+    StoreError
+        The plan or its table is damaged or of a newer loudr.
+    """
+    folder = plan_folder(book_id, plan_id)
+    document = store.get(f"{folder}/plan.json")
+    table = store.get(f"{folder}/jobs.parquet")
+    if document is None or table is None:
+        return None
+    try:
+        data = json.loads(document)
+        version = data.pop("version")
+        plan = Plan.from_dict(data) if version == _VERSION else None
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise StoreError(
+            f"plan {plan_id} of {book_id} is damaged ({exc}); plan again with --replan",
+            book=book_id,
+        ) from exc
+    if plan is None:
+        raise StoreError(
+            f"plan {plan_id} of {book_id} was written by another loudr ({version}); "
+            "plan again with --replan",
+            book=book_id,
+        )
+    return plan, read_jobs(table)
+
+
+def find_plans(store: ObjectStore, book_id: str) -> list[str]:
+    """Return the ids of a book's whole plans."""
+    keys = store.list(f"books/{book_id}/plans/")
+    return [key.split("/")[3] for key in keys if key.endswith("/plan.json")]
+
+
+def _job(segment: Segment, request: PlanRequest) -> Job:
+    speaker = request.speaker
+    spoken = request.lexicon.apply(segment.spoken)
+    seed = segment_seed(
+        book_seed=request.book_seed,
+        engine=speaker.engine,
+        voice=speaker.voice,
+        language=segment.language,
+        spoken=spoken,
+        phonemes=segment.phonemes,
+    )
+    low, high = speaker.seconds_per_character
+    return Job(
+        segment_id=segment.segment_id,
+        chapter=segment.chapter,
+        ordinal=segment.ordinal,
+        kind=segment.kind,
+        role=segment.role,
+        origin=segment.origin,
+        text=segment.text,
+        spoken=spoken,
+        phonemes=segment.phonemes,
+        spans=segment.spans,
+        inner=segment.inner,
+        language=segment.language,
+        voice=speaker.voice,
+        engine=speaker.engine,
+        seed=seed,
+        pause_after_ms=segment.pause_after_ms,
+        est_audio_s=len(spoken) * (low + high) / 2 / request.speed,
+        job_key=job_key(
+            fingerprint=speaker.fingerprint,
+            voice_sha256=speaker.voice_sha256,
+            language=segment.language,
+            spoken=spoken,
+            phonemes=segment.phonemes,
+            seed=seed,
+            speed=request.speed,
+        ),
+    )
+
+
+def _describe(
+    book: Book,
+    segmentation: Segmentation,
+    report: AuditReport,
+    jobs: Sequence[Job],
+    request: PlanRequest,
+    book_id: str,
+    plan_id: str,
+) -> Plan:
+    counts = Counter(job.chapter for job in jobs)
+    seconds: defaultdict[int, float] = defaultdict(float)
+    for job in jobs:
+        seconds[job.chapter] += job.est_audio_s + job.pause_after_ms / 1000
+    speaker, cover = request.speaker, book.metadata.cover
+    suffix = cover.media_type.rpartition("/")[2].partition("+")[0] if cover else ""
+    return Plan(
+        book_id=book_id,
+        plan_id=plan_id,
+        source_sha256=book.source_sha256,
+        format=book.format,
+        metadata=_metadata(book.metadata),
+        cover_key=f"books/{book_id}/cover.{suffix}" if cover else "",
+        cover_media_type=cover.media_type if cover else "",
+        profile=dict(request.profile),
+        engine=speaker.engine,
+        voice=speaker.voice,
+        voice_sha256=speaker.voice_sha256,
+        fingerprint=speaker.fingerprint,
+        sample_rate_hz=speaker.sample_rate_hz,
+        speed=request.speed,
+        chapters=tuple(
+            PlanChapter(
+                number=chapter.number,
+                title=chapter.title,
+                role=chapter.role,
+                level=chapter.level,
+                segments=counts[chapter.number],
+                est_audio_s=round(seconds[chapter.number], 1),
+            )
+            for chapter in segmentation.chapters
+        ),
+        segments=len(jobs),
+        generated=tuple(
+            {"segment_id": job.segment_id, "text": job.spoken}
+            for job in jobs
+            if job.origin == "generated"
+        ),
+        left_out=segmentation.left_out,
+        findings=(*book.findings, *segmentation.findings, *_language_findings(jobs, speaker)),
+        audit={
+            "lossless": report.lossless,
+            "source_chars": report.source_chars,
+            "claimed_chars": report.claimed_chars,
+        },
+        est_audio_s=round(sum(seconds.values()), 1),
+    )
+
+
+def _language_findings(jobs: Sequence[Job], speaker: Speaker) -> list[Finding]:
+    """Return a finding for each language that is spoken and that the engine does not speak."""
+    found = Counter(job.language for job in jobs if _primary(job.language) not in speaker.languages)
+    return [
+        Finding(
+            code="plan-language",
+            severity="warning",
+            message=f"{count} segments are in {language!r}, which {speaker.engine} does not speak: "
+            "they are read with its own rules",
+            where={"language": language, "segments": count},
+        )
+        for language, count in sorted(found.items())
+    ]
+
+
+def _primary(language: str) -> str:
+    return language.partition("-")[0].lower()
+
+
+def _metadata(metadata: Metadata) -> dict[str, Any]:
+    data = {name: getattr(metadata, name) for name in metadata.__dataclass_fields__}
+    del data["cover"]
+    data["identifiers"] = dict(metadata.identifiers)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in data.items()}
+
+
+def _write(plan: Plan, jobs: Sequence[Job], metadata: Metadata, store: ObjectStore) -> None:
+    if metadata.cover is not None:
+        store.put(plan.cover_key, metadata.cover.data)
+    store.put(f"{plan.folder}/jobs.parquet", write_jobs(jobs))
+    document = {"version": _VERSION, **plan.as_dict()}
+    store.put(f"{plan.folder}/plan.json", canonical_json(document))
+
+
+def _check_fingerprint(plan: Plan, speaker: Speaker) -> None:
+    if plan.fingerprint != speaker.fingerprint:
+        raise BundleError(
+            f"{plan.book_id} was planned with other weights or on another kind of machine "
+            f"(fingerprint {plan.fingerprint[:12]}, this engine has {speaker.fingerprint[:12]}): "
+            "render with --replan to start anew",
+            found=speaker.fingerprint,
+            expected=plan.fingerprint,
+        )

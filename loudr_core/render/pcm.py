@@ -1,0 +1,99 @@
+"""The samples of a book, read anywhere, from the takes in the store.
+
+Nothing is written in between and only a few takes are in memory at a time, so a book of any length
+needs the same memory. Pauses are digital silence.
+"""
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+
+import numpy as np
+
+from loudr_core.arrays import Mono
+from loudr_core.audio.takefile import decode_take, from_pcm24
+from loudr_core.errors import StoreError
+from loudr_core.render.layout import BookLayout, PlacedTake
+from loudr_core.speech.orders import audio_key
+from loudr_core.store.protocol import ObjectStore
+
+__all__ = ["BookPcm"]
+
+_CACHED_TAKES = 6
+
+
+class BookPcm:
+    """Random access to the samples of a layout, before any gain. Safe to share between threads."""
+
+    def __init__(self, store: ObjectStore, layout: BookLayout) -> None:
+        self._store = store
+        self._layout = layout
+        self._starts = [chapter.start for chapter in layout.chapters]
+        self._cache: OrderedDict[str, Mono] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @property
+    def n_samples(self) -> int:
+        """Length of the book in samples."""
+        return self._layout.n_samples
+
+    @property
+    def sample_rate_hz(self) -> int:
+        """Samples a second."""
+        return self._layout.sample_rate_hz
+
+    def read(self, start: int, n_samples: int) -> Mono:
+        """Return samples [start, start + n_samples); silence outside the book.
+
+        Returns
+        -------
+        float32, shape (n_samples,)
+
+        Raises
+        ------
+        StoreError
+            A take is missing or damaged, or is not the one that was laid out.
+        """
+        out = np.zeros(n_samples, np.float32)
+        end = start + n_samples
+        place = max(0, bisect_right(self._starts, start) - 1)
+        for chapter in self._layout.chapters[place:]:
+            if chapter.start >= end:
+                break
+            for take in chapter.takes_in(start, end):
+                low, high = max(start, take.start), min(end, take.end)
+                samples = self._samples(take)
+                out[low - start : high - start] = samples[low - take.start : high - take.start]
+        return out
+
+    def _samples(self, take: PlacedTake) -> Mono:
+        with self._lock:
+            cached = self._cache.get(take.take_key)
+            if cached is not None:
+                self._cache.move_to_end(take.take_key)
+                return cached
+        samples = self._load(take)
+        with self._lock:
+            self._cache[take.take_key] = samples
+            while len(self._cache) > _CACHED_TAKES:
+                self._cache.popitem(last=False)
+        return samples
+
+    def _load(self, take: PlacedTake) -> Mono:
+        key = audio_key(take.take_key)
+        data = self._store.get(key)
+        if data is None:
+            raise StoreError(
+                f"the audio of {take.segment_id} is gone ({key}); render again to make it",
+                segment=take.segment_id,
+            )
+        decoded = decode_take(data)
+        wrong_rate = decoded.sample_rate_hz != self._layout.sample_rate_hz
+        if wrong_rate or len(decoded.pcm) != take.n_samples:
+            raise StoreError(
+                f"the audio of {take.segment_id} is not what its choice names ({key}: "
+                f"{len(decoded.pcm)} samples at {decoded.sample_rate_hz} Hz, expected "
+                f"{take.n_samples} at {self._layout.sample_rate_hz}); delete it and render again",
+                segment=take.segment_id,
+            )
+        return from_pcm24(decoded.pcm)
