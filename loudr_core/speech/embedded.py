@@ -1,0 +1,328 @@
+"""The embedded voice: hibari's "heart", American English, in the wheel, nothing to download.
+
+Used of hibari: `Hibari(voice, threads=1)`, `phonemize`, `from_phonemes`, `sample_rate`, and the FFT
+functions of its `dsp` module, which are set here because hibari takes scipy's or numpy's by what
+happens to be installed, and the two differ in the low bits. hibari opens its own onnxruntime session,
+on the CPU, with the one thread asked for; more threads do not give the same samples twice.
+
+hibari drops what it cannot say without a word. Here nothing is dropped silently: letters without
+phonemes, foreign scripts and unknown symbols are errors or findings.
+"""
+
+import functools
+import hashlib
+import importlib.metadata
+import math
+import re
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+from loudr_core.arrays import Mono
+from loudr_core.audio.trim import trim_edges
+from loudr_core.canonical import digest
+from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisError
+from loudr_core.findings import Finding
+from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.protocol import EngineLimits, Speech, SpeechRequest, VoiceInfo
+from loudr_core.speech.session import render_class
+
+__all__ = ["EmbeddedEngine", "open_embedded"]
+
+_ADAPTER_VERSION = 1
+"""Raised whenever this file or `passes` comes to give other samples for the same request."""
+_VOICE = "heart"
+_MODEL = "hibari.onnx"
+_ASSETS = (
+    _MODEL, "vocab.json", "lexicon_us_gold.json.gz", "lexicon_us_silver.json.gz", "normalize.json",
+    "oov.json", "oov.onnx", "tagger.json.gz", "tokenizer_exceptions.json",
+)  # fmt: skip
+_PASS_PHONEMES = 350
+_JOIN_S = 0.18
+"""Silence between two passes of one unit, at speed 1."""
+_MOST_FOREIGN = 0.2
+_SPEEDS = (0.5, 2.0)
+_WORD = re.compile(r"[^\W\d_]+")
+_READ_LETTERS = 24
+"""hibari's reader of unknown words stops after so many letters."""
+_LONG_WORD = re.compile(rf"[^\W\d_]{{{_READ_LETTERS + 1},}}")
+
+
+def open_embedded(*, bundle: Path | None = None, provider: str = "cpu", voice: str = _VOICE) -> "EmbeddedEngine":
+    """Open the embedded voice; the factory of the registry.
+
+    Raises
+    ------
+    BundleError
+        A bundle was given, which this engine has no use for, or hibari's own files are damaged.
+    ConfigError
+        The voice is another than the one in the wheel.
+    DeviceError
+        The provider is another than `cpu`.
+    """
+    if bundle is not None:
+        raise BundleError(
+            f"engine 'embedded' takes no bundle (got {bundle}): its voice is inside the package; "
+            "leave --bundle out or choose the engine that the bundle is for",
+            path=str(bundle),
+        )
+    if provider != "cpu":
+        raise DeviceError(
+            f"engine 'embedded' runs on the cpu only, not on {provider!r}: ask for provider cpu",
+            provider=provider,
+        )
+    if voice != _VOICE:
+        raise ConfigError(f"engine 'embedded' has no voice {voice!r}: use {_VOICE!r}", voice=voice)
+    return EmbeddedEngine()
+
+
+class EmbeddedEngine:
+    """hibari behind the engine protocol; one unit at a time, one thread.
+
+    Raises
+    ------
+    BundleError
+        hibari's files are missing or cannot be loaded.
+    """
+
+    name = "embedded"
+    limits = EngineLimits(
+        max_characters=1200,
+        target_characters=280,
+        languages=frozenset({"en"}),
+        max_seconds=240.0,
+        seconds_per_character=(0.035, 0.085),
+        peak_memory_bytes=450 * 2**20,
+        batch=1,
+    )
+
+    def __init__(self) -> None:
+        _fix_fft()
+        try:
+            from hibari import Hibari
+
+            self._tts = Hibari(_VOICE, threads=1)
+            self._known = frozenset(self._tts.vocab)
+            # Loads the lexicons and the model's arena now, while the parent is still planning.
+            self._tts.from_phonemes(" ".join(self._tts.phonemize("Ready, steady, go.")), 1.0, 0)
+        except Exception as error:  # noqa: BLE001  # whatever a damaged file makes of itself
+            raise BundleError(
+                f"the embedded voice cannot be loaded ({type(error).__name__}: {_one_line(error)}): "
+                "install hibari-tts again"
+            ) from error
+        self.sample_rate_hz = int(self._tts.sample_rate)
+
+    def fingerprint(self) -> str:
+        """Return the digest of voice, text front end, versions and render class."""
+        return _fingerprint()
+
+    def voices(self) -> Sequence[VoiceInfo]:
+        """Return the one voice in the wheel."""
+        return (
+            VoiceInfo(
+                name=_VOICE,
+                language="en-US",
+                sha256=_asset_digests()[_MODEL],
+                description="American English, female, neutral narration",
+                licence="Apache-2.0",
+            ),
+        )
+
+    def synthesize(
+        self, requests: Iterable[SpeechRequest], *, cancel: Event | None = None
+    ) -> Iterator[Speech]:
+        """Speak requests one after the other; see `Engine.synthesize`."""
+        if cancel is not None and cancel.is_set():
+            return
+        for request in requests:
+            started = time.perf_counter()
+            try:
+                speech = self._speak(request, started)
+            except SynthesisError as error:
+                spent = time.perf_counter() - started
+                speech = Speech(id=request.id, samples=None, error=error.message, compute_s=spent)
+            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
+                spent = time.perf_counter() - started
+                reason = f"hibari failed: {type(error).__name__}: {_one_line(error)}"
+                speech = Speech(id=request.id, samples=None, error=reason, compute_s=spent)
+            yield speech
+            if cancel is not None and cancel.is_set():
+                return
+
+    def _speak(self, request: SpeechRequest, started: float) -> Speech:
+        self._check(request)
+        phonemes, findings = self._phonemes(request)
+        passes = cut_passes(phonemes, _PASS_PHONEMES)
+        parts = [
+            # A Philox key has 128 bits: the seed, and above it the number of the pass.
+            self._tts.from_phonemes(each, request.speed, _noise(request.seed + (number << 64)))
+            for number, each in enumerate(passes)
+        ]
+        samples = parts[0] if len(parts) == 1 else self._join(parts, request.speed)
+        if len(samples) == 0 or not np.isfinite(samples).all():
+            found = "no samples" if len(samples) == 0 else "samples that are not finite"
+            raise SynthesisError(f"hibari gave {found} for {len(phonemes)} phonemes")
+        return Speech(
+            id=request.id,
+            samples=np.ascontiguousarray(samples, dtype=np.float32),
+            tokens=len(phonemes),
+            windows=len(passes),
+            findings=findings,
+            compute_s=time.perf_counter() - started,
+        )
+
+    def _check(self, request: SpeechRequest) -> None:
+        low, high = _SPEEDS
+        if not (math.isfinite(request.speed) and low <= request.speed <= high):
+            raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
+        if not 0 <= request.seed < 1 << 64:
+            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        if request.voice != _VOICE:
+            raise SynthesisError(f"no voice {request.voice!r}: the embedded engine has {_VOICE!r}")
+        language = request.language.replace("_", "-").partition("-")[0].lower()
+        if language not in self.limits.languages:
+            raise SynthesisError(
+                f"the embedded voice speaks English, not {request.language!r}: choose another engine"
+            )
+        if len(request.text) > self.limits.max_characters:
+            raise SynthesisError(
+                f"{len(request.text)} characters are more than {self.limits.max_characters} in one unit"
+            )
+
+    def _phonemes(self, request: SpeechRequest) -> tuple[str, tuple[Finding, ...]]:
+        if request.phonemes is not None:
+            given = " ".join(request.phonemes.split())
+            if unknown := sorted(set(given) - self._known):
+                raise SynthesisError(f"phonemes {' '.join(unknown)} are not in the voice's alphabet")
+            if not any(symbol.isalpha() for symbol in given):
+                raise SynthesisError("the given phonemes hold no sound")
+            return given, ()
+        text = _LONG_WORD.sub(self._split_long, _plain(request.text))
+        findings = list(self._script_findings(text))
+        phonemes = " ".join(self._tts.phonemize(text))
+        if not any(symbol.isalpha() for symbol in phonemes):
+            raise SynthesisError(f"no word of it can be read: {_shown(request.text)}")
+        if unknown := sorted(set(phonemes) - self._known):
+            findings.append(
+                _warning(
+                    "speech-unknown-phonemes",
+                    f"The voice has no sound for {' '.join(unknown)}, which it leaves out.",
+                )
+            )
+        return phonemes, tuple(findings)
+
+    def _script_findings(self, text: str) -> Iterator[Finding]:
+        """Yield a finding when words would be left out or spelled as nonsense."""
+        if text.isascii():
+            return
+        letters = [symbol for symbol in text if symbol.isalpha()]
+        foreign = sum(not _is_latin(symbol) for symbol in letters)
+        if letters and foreign > _MOST_FOREIGN * len(letters):
+            raise SynthesisError(
+                f"{foreign} of {len(letters)} letters are not Latin, which the voice cannot read: "
+                f"{_shown(text)}"
+            )
+        if foreign:
+            yield _warning(
+                "speech-foreign-script", f"{foreign} letters are not Latin; the voice guesses at them."
+            )
+        words = {word for word in _WORD.findall(text) if not word.isascii()}
+        if silent := sorted(word for word in words if not self._tts.phonemize(word)):
+            yield _warning(
+                "speech-unread-word", f"The voice cannot read {', '.join(silent)} and leaves it out."
+            )
+
+    def _split_long(self, match: re.Match[str]) -> str:
+        """Return a word in pieces that are read whole, where its end would be left out."""
+        word = match.group()
+        if self._tts.phonemize(word) != self._tts.phonemize(word[:_READ_LETTERS]):
+            return word
+        return " ".join(
+            word[start : start + _READ_LETTERS] for start in range(0, len(word), _READ_LETTERS)
+        )
+
+    def _join(self, parts: list[Mono], speed: float) -> Mono:
+        pause = np.zeros(round(_JOIN_S / speed * self.sample_rate_hz), np.float32)
+        pieces: list[Mono] = []
+        for part in parts:
+            pieces += [trim_edges(part, self.sample_rate_hz), pause]
+        return np.concatenate(pieces[:-1])
+
+
+def _noise(key: int) -> np.random.Generator:
+    """Return counter-based randomness: the same wherever and after whatever it is drawn."""
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+def _fix_fft() -> None:
+    from hibari import dsp
+
+    dsp.rfft, dsp.irfft, dsp.FFT_BACKEND = _rfft, _irfft, "scipy"
+
+
+def _rfft(x: NDArray[np.float32], axis: int) -> NDArray[np.complex64]:
+    spectrum: NDArray[np.complex64] = scipy.fft.rfft(x, axis=axis, overwrite_x=True, workers=1)
+    return spectrum
+
+
+def _irfft(x: NDArray[np.complex64], n: int, axis: int) -> NDArray[np.float32]:
+    frames: NDArray[np.float32] = scipy.fft.irfft(x, n=n, axis=axis, workers=1)
+    return frames
+
+
+@functools.lru_cache(maxsize=1)
+def _asset_digests() -> dict[str, str]:
+    folder = resources.files("hibari") / "assets"
+    digests = {}
+    for name in _ASSETS:
+        try:
+            digests[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        except OSError as error:
+            raise BundleError(
+                f"hibari's {name} cannot be read ({error.strerror}): install hibari-tts again",
+                path=name,
+            ) from error
+    return digests
+
+
+@functools.lru_cache(maxsize=1)
+def _fingerprint() -> str:
+    return digest(
+        {
+            "engine": "embedded",
+            "adapter": _ADAPTER_VERSION,
+            "hibari": importlib.metadata.version("hibari-tts"),
+            "assets": _asset_digests(),
+            "pass_phonemes": _PASS_PHONEMES,
+            "join_s": _JOIN_S,
+            "render_class": render_class("cpu", precision="int8-dynamic"),
+        }
+    )
+
+
+def _plain(text: str) -> str:
+    # "](" would start hibari's own mark-up for given phonemes, and the words after it would go.
+    return " ".join(text.split()).replace("](", "] (")
+
+
+def _is_latin(letter: str) -> bool:
+    return letter < "\u0250" or unicodedata.name(letter, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
+
+
+def _warning(code: str, message: str) -> Finding:
+    return Finding(code=code, severity="warning", message=message)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

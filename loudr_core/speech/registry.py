@@ -1,0 +1,80 @@
+"""From an engine's name to an engine. Nothing is imported before its name is asked for."""
+
+import difflib
+import importlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.speech.protocol import Engine
+
+__all__ = ["ENGINES", "open_engine"]
+
+ENGINES = {
+    "embedded": "loudr_core.speech.embedded:open_embedded",
+    "fake": "loudr_core.testing:open_fake",
+}
+"""Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""
+
+
+def open_engine(
+    name: str, *, bundle: Path | str | None = None, provider: str = "cpu", **options: Any
+) -> Engine:
+    """Load an engine.
+
+    Parameters
+    ----------
+    name : str
+        A key of `ENGINES`.
+    bundle : Path or str, optional
+        The model's folder, for engines that have one.
+    provider : str
+        Where it runs: `cpu`, `cuda`.
+    **options
+        The engine's own.
+
+    Raises
+    ------
+    ConfigError
+        No engine or option has that name.
+    BundleError
+        The bundle is missing, damaged, or not wanted.
+    DeviceError
+        The provider is not there, or a package the engine needs is not installed.
+    """
+    factory = _factory(name)
+    _check_options(name, factory, options)
+    folder = Path(bundle) if bundle is not None else None
+    engine: Engine = factory(bundle=folder, provider=provider, **options)
+    return engine
+
+
+def _factory(name: str) -> Callable[..., Engine]:
+    target = ENGINES.get(name)
+    if target is None:
+        close = difflib.get_close_matches(name, ENGINES, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ENGINES)}"
+        raise ConfigError(f"no engine {name!r}: {hint}", engine=name)
+    module, _, attribute = target.partition(":")
+    try:
+        factory: Callable[..., Engine] = getattr(importlib.import_module(module), attribute)
+    except ImportError as error:
+        raise DeviceError(
+            f"engine {name!r} cannot be imported ({error}): install loudr with its dependencies",
+            engine=name,
+        ) from error
+    return factory
+
+
+def _check_options(name: str, factory: Callable[..., Engine], options: dict[str, Any]) -> None:
+    known = [key for key in inspect.signature(factory).parameters if key not in _SHARED]
+    for option in options:
+        if option not in known:
+            close = difflib.get_close_matches(option, known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known) or 'none'}"
+            raise ConfigError(f"engine {name!r} has no option {option!r}: {hint}", engine=name)
+
+
+_SHARED = frozenset({"bundle", "provider"})
