@@ -1,0 +1,93 @@
+"""Thresholds of the detectors: a frozen value whose digest names what a choice rests on.
+
+Times in seconds, levels in dB re full scale unless a name says otherwise. The defaults come from
+takes of the embedded voice over a novel, where none of them fires, and from damage made by hand,
+which all of them find; a voice with another calibration replaces single fields.
+"""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from loudr_core.canonical import digest
+from loudr_core.errors import ConfigError
+
+__all__ = ["DETECTOR_VERSION", "DetectorPolicy"]
+
+DETECTOR_VERSION = 1
+"""Raised when a detector decides differently at the same thresholds; part of the digest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetectorPolicy:
+    """What a take may be like before a detector speaks."""
+
+    seconds_per_character: tuple[float, float] = (0.040, 0.090)
+    """Band of the voice at speed 1; `EngineLimits.seconds_per_character` of the engine."""
+    pace_slack_s: float = 0.8
+    """Added to the band's upper end and taken from its lower: short texts vary more."""
+
+    silent_dbfs: float = -50.0
+    """A take whose loud level lies under this is silent."""
+    max_pause_s: float = 1.6
+    """Longest silence inside a take."""
+    pause_below_loud_db: float = 45.0
+    """What counts as silence inside a take."""
+
+    clip_level: float = 0.999
+    """Share of full scale at which a sample counts as clipped …"""
+    clip_run: int = 3
+    """… when this many follow one another at nearly one value …"""
+    clip_runs: int = 2
+    """… this many times. A sample beyond full scale always counts."""
+
+    dc_offset: float = 0.01
+    """Largest mean of a take, as a share of full scale."""
+
+    dropout_s: float = 0.008
+    """Shortest run of digital silence that counts when speech breaks off into it …"""
+    dropout_below_loud_db: float = 30.0
+    """… or out of it at this level under the loud one."""
+
+    level_jump_db: float = 15.0
+    """Largest change of loud level between neighbouring windows."""
+    level_window_s: float = 0.6
+
+    truncated_below_loud_db: float = 25.0
+    """A take whose last 50 ms are louder than this was cut."""
+
+    repeat_correlation: float = 0.80
+    """Likeness of two stretches from which they count as one, repeated."""
+    repeat_window_s: float = 0.8
+    """Shortest stretch that is compared."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        data = asdict(self)
+        data["seconds_per_character"] = list(self.seconds_per_character)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "DetectorPolicy":
+        """Return the policy whose `as_dict` is `data`; fields that are left out keep their default.
+
+        Raises
+        ------
+        ConfigError
+            A name is not a field of the policy.
+        """
+        known = {field.name for field in fields(cls)}
+        for name in data:
+            if name not in known:
+                raise ConfigError(
+                    f"detector policy has no threshold {name!r}; it has {', '.join(sorted(known))}",
+                    found=name,
+                )
+        values = dict(data)
+        if "seconds_per_character" in values:
+            low, high = values["seconds_per_character"]
+            values["seconds_per_character"] = (float(low), float(high))
+        return cls(**values)
+
+    def digest(self) -> str:
+        """Return 64 hexadecimal digits over the thresholds and the detectors' version."""
+        return digest(["detectors", DETECTOR_VERSION, self.as_dict()])

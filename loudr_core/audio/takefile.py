@@ -1,0 +1,170 @@
+"""A take as bytes: 24-bit mono FLAC whose samples come back exactly.
+
+Engines make float32 samples. From the take on, everything downstream starts from 24-bit integers,
+so that a take read from the store and a take fresh from an engine are the same numbers. The only
+importer of soundfile; mutagen writes the tags, since libsndfile has a few fixed names only.
+"""
+
+import hashlib
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import mutagen
+import mutagen.flac
+import numpy as np
+import soundfile
+
+from loudr_core.arrays import Mono, Pcm24
+from loudr_core.errors import StoreError
+
+__all__ = [
+    "Take",
+    "decode_take",
+    "encode_take",
+    "from_pcm24",
+    "pcm_bytes",
+    "pcm_sha256",
+    "to_pcm24",
+]
+
+_FULL_SCALE = 2**23
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Take:
+    """A decoded take: int32 samples of 24 bits, shape (n,), their rate and the file's tags."""
+
+    pcm: Pcm24
+    sample_rate_hz: int
+    tags: dict[str, str]
+    """Names in lower case."""
+
+
+def to_pcm24(samples: Mono) -> Pcm24:
+    """Round samples to 24 bits.
+
+    Parameters
+    ----------
+    samples : float32, shape (n,)
+        Nominally in [-1, 1]; what lies outside is clipped.
+
+    Returns
+    -------
+    int32, shape (n,)
+        round-half-even(x · 2^23), clipped to [-2^23, 2^23 - 1].
+
+    Raises
+    ------
+    ValueError
+        A sample is NaN or infinite, which has no integer.
+    """
+    # float32 holds x · 2^23 exactly (a change of exponent), and rint rounds halves to even.
+    scaled = np.rint(np.asarray(samples, dtype=np.float32) * np.float32(_FULL_SCALE))
+    if not np.isfinite(scaled).all():
+        raise ValueError("samples hold NaN or infinity; inspect() a take before it is stored")
+    # 2^23 - 1 is representable in float32 (24-bit significand).
+    return np.clip(scaled, -_FULL_SCALE, _FULL_SCALE - 1).astype(np.int32)
+
+
+def from_pcm24(pcm: Pcm24) -> Mono:
+    """Return pcm / 2^23 as float32, exactly; `to_pcm24` gives `pcm` back."""
+    return np.asarray(pcm, dtype=np.int32).astype(np.float32) / np.float32(_FULL_SCALE)
+
+
+def pcm_bytes(pcm: Pcm24) -> bytes:
+    """Return the samples packed as little-endian 24-bit integers, 3 bytes each."""
+    little = np.ascontiguousarray(pcm, dtype="<i4")
+    return little.view(np.uint8).reshape(-1, 4)[:, :3].tobytes()
+
+
+def pcm_sha256(pcm: Pcm24) -> str:
+    """Return the SHA-256 over `pcm_bytes`, as 64 hexadecimal digits."""
+    return hashlib.sha256(pcm_bytes(pcm)).hexdigest()
+
+
+def encode_take(samples: Mono, sample_rate_hz: int, tags: dict[str, str]) -> bytes:
+    """Return a 24-bit mono FLAC file.
+
+    Parameters
+    ----------
+    samples : float32, shape (n,), n >= 1
+    sample_rate_hz : int
+    tags : dict of str to str
+        Vorbis comments. Names are printable ASCII without `=`, compared without regard to case;
+        values are any text.
+
+    Raises
+    ------
+    ValueError
+        There are no samples, one of them is not finite, or a tag's name is not allowed.
+
+    References
+    ----------
+    RFC 9639, sections 8.2 (STREAMINFO with the MD5 of the samples) and 8.6 (Vorbis comment).
+    """
+    if len(samples) == 0:
+        raise ValueError("a take of no samples cannot be stored")
+    pcm = to_pcm24(samples)
+    buffer = io.BytesIO()
+    # libsndfile takes 24-bit samples in the high bytes of int32.
+    soundfile.write(buffer, pcm << 8, sample_rate_hz, format="FLAC", subtype="PCM_24")
+    buffer.seek(0)
+    flac = _flac(buffer)
+    if flac.tags is None:
+        flac.add_tags()
+    flac.tags.clear()
+    for name, value in tags.items():
+        flac.tags.append((name, value))
+    buffer.seek(0)
+    flac.save(buffer, padding=lambda info: 0)
+    return buffer.getvalue()
+
+
+def decode_take(data: bytes) -> Take:
+    """Return the samples and tags of a take's file.
+
+    Raises
+    ------
+    StoreError
+        The bytes are no FLAC, not mono 24-bit, cut short, or their samples do not match the MD5 in
+        the header. The take is to be removed and rendered again.
+    """
+    try:
+        flac = _flac(io.BytesIO(data))
+        with soundfile.SoundFile(io.BytesIO(data)) as file:
+            rate, channels, subtype = file.samplerate, file.channels, file.subtype
+            wide = file.read(dtype="int32", always_2d=False)
+    except (mutagen.MutagenError, soundfile.LibsndfileError, RuntimeError) as error:
+        raise StoreError(
+            f"stored take is damaged ({len(data)} bytes): {_one_line(error)}; "
+            "delete it to render it again",
+            n_bytes=len(data),
+        ) from error
+    if channels != 1 or subtype != "PCM_24":
+        raise StoreError(
+            f"stored take is {channels}-channel {subtype}, expected mono PCM_24; "
+            "delete it to render it again"
+        )
+    pcm = np.asarray(wide, dtype=np.int32) >> 8
+    found = int(hashlib.md5(pcm_bytes(pcm), usedforsecurity=False).hexdigest(), 16)
+    if found != flac.info.md5_signature:
+        raise StoreError(
+            "stored take is damaged: its samples do not match the MD5 in its header; "
+            "delete it to render it again",
+            n_samples=len(pcm),
+        )
+    return Take(pcm=pcm, sample_rate_hz=rate, tags=_tags(flac))
+
+
+def _flac(file: io.BytesIO) -> Any:
+    # mutagen's annotations are partial: FLAC() is untyped and its tags are a union of no use here.
+    return mutagen.flac.FLAC(file)  # type: ignore[no-untyped-call]
+
+
+def _tags(flac: Any) -> dict[str, str]:
+    return {name.lower(): value for name, value in flac.tags or ()}
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
