@@ -96,10 +96,12 @@ class ApiServer:
                     "or render with --executor inline",
                     log=str(self._log),
                 )
-            with contextlib.suppress(urllib.error.URLError, OSError):
-                with urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer:
-                    if answer.status == 200:
-                        return
+            with (
+                contextlib.suppress(urllib.error.URLError, OSError),
+                urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer,
+            ):
+                if answer.status == 200:
+                    return
             time.sleep(0.1)
         raise DeviceError(
             f"the Prefect API server did not answer in {timeout_s:.0f} s: see {self._log}, "

@@ -1,7 +1,7 @@
 """The environment that keeps Prefect quiet, offline and inside loudr's own home.
 
-Prefect reads these variables when it is first imported, so they are set before that, and every child
-process inherits them. What an operator has set wins.
+Prefect reads these variables when it is first imported, so they are set before that, and every
+child process inherits them. What an operator has set wins.
 """
 
 import os

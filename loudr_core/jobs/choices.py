@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from loudr_core.canonical import digest
 from loudr_core.speech.orders import Choice, Order, audio_key
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["Progress", "finished", "pcm_digest", "read_choice", "split_finished"]
+__all__ = ["finished", "pcm_digest", "read_choice", "split_finished"]
 
 
 def read_choice(store: ObjectStore, order: Order) -> Choice | None:
@@ -56,22 +55,3 @@ def pcm_digest(choices: Iterable[Choice]) -> str:
     Two renderings with one digest have the same samples in every segment.
     """
     return digest(["pcm-1", [choice.pcm_sha256 for choice in choices]])
-
-
-@dataclass(slots=True, kw_only=True)
-class Progress:
-    """Counts of a render under way; written by one thread, read by any."""
-
-    total: int
-    reused: int = 0
-    rendered: int = 0
-    retried: int = 0
-    suspect: int = 0
-    failed: int = 0
-    audio_s: float = 0.0
-    compute_s: float = 0.0
-
-    @property
-    def done(self) -> int:
-        """Segments with a choice."""
-        return self.reused + self.rendered + self.failed

@@ -1,23 +1,36 @@
 """Where every take stands in the finished book, to the sample.
 
-A chapter starts on a whole AAC frame, so that its encoded pieces do not depend on the chapters before
-it. Pauses inside a chapter are exact; the silence between two chapters is the set pause rounded to
-the frame grid, at most half a frame (21 ms at 24 kHz) off.
+A chapter starts on a whole AAC frame, so that its encoded pieces do not depend on the chapters
+before it. Pauses inside a chapter are exact; the silence between two chapters is the set pause
+rounded to the frame grid, at most half a frame (21 ms at 24 kHz) off.
 """
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from loudr_core.canonical import digest
-from loudr_core.jobs.plan import Plan
+from loudr_core.jobs.plan import Plan, PlanChapter
 from loudr_core.jobs.table import Job
 from loudr_core.speech.orders import Choice, Order
 
-__all__ = ["FRAME_SAMPLES", "BookLayout", "ChapterLayout", "Gap", "PlacedTake", "layout_book"]
+__all__ = [
+    "FRAME_SAMPLES",
+    "BookLayout",
+    "ChapterLayout",
+    "Gap",
+    "PlacedTake",
+    "Placing",
+    "layout_book",
+    "layout_chapter",
+]
 
 FRAME_SAMPLES = 1024
 """Samples of an AAC-LC frame (ISO/IEC 14496-3, 4.5.1)."""
+
+Placing: TypeAlias = tuple[Job, Choice | None]
+"""A job and the take that counts for it, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +54,6 @@ class Gap:
     """A segment without audio: where its speech is missing."""
 
     segment_id: str
-    chapter: int
     at_sample: int
     cause: str
 
@@ -60,6 +72,12 @@ class ChapterLayout:
     def end(self) -> int:
         """First sample after the chapter."""
         return self.start + self.n_samples
+
+    def moved(self, start: int) -> "ChapterLayout":
+        """Return the same chapter starting at another sample of the book."""
+        by = start - self.start
+        takes = tuple(replace(take, start=take.start + by) for take in self.takes)
+        return replace(self, start=start, takes=takes)
 
     def digest(self) -> str:
         """Return a hash of the chapter's samples, wherever it stands in the book."""
@@ -110,8 +128,7 @@ def layout_book(
     lead_in_ms : int
         Silence before the first word of the book.
     """
-    rate = plan.sample_rate_hz
-    by_chapter: dict[int, list[tuple[Job, Choice | None]]] = {}
+    by_chapter: dict[int, list[Placing]] = {}
     for job, order in zip(jobs, orders, strict=True):
         by_chapter.setdefault(job.chapter, []).append((job, choices.get(order.job_key)))
     chapters: list[ChapterLayout] = []
@@ -121,41 +138,53 @@ def layout_book(
         rows = by_chapter.get(chapter.number)
         if not rows:
             continue
-        at = start + (0 if chapters else _samples(lead_in_ms, rate))
-        takes: list[PlacedTake] = []
-        for job, choice in rows:
-            pause = _samples(job.pause_after_ms, rate)
-            if choice is None or choice.status == "failed":
-                cause = choice.error if choice else "it was not rendered"
-                gaps.append(
-                    Gap(segment_id=job.segment_id, chapter=job.chapter, at_sample=at, cause=cause)
-                )
-                at += pause
-                continue
-            takes.append(
-                PlacedTake(
-                    segment_id=job.segment_id,
-                    take_key=choice.take_key,
-                    start=at,
-                    n_samples=choice.n_samples,
-                    pause_samples=pause,
-                )
-            )
-            at += choice.n_samples + pause
-        frames = max(1, _round_half_up(at - start, FRAME_SAMPLES))
-        last = takes[-1].end - start if takes else 0
-        n_samples = max(frames, -(-last // FRAME_SAMPLES)) * FRAME_SAMPLES
-        chapters.append(
-            ChapterLayout(
-                number=chapter.number,
-                title=chapter.title,
-                start=start,
-                n_samples=n_samples,
-                takes=tuple(takes),
-            )
+        layout, missing = layout_chapter(
+            chapter,
+            rows,
+            sample_rate_hz=plan.sample_rate_hz,
+            lead_in_ms=0 if chapters else lead_in_ms,
         )
-        start += n_samples
-    return BookLayout(sample_rate_hz=rate, chapters=tuple(chapters), gaps=tuple(gaps))
+        chapters.append(layout.moved(start))
+        gaps += [replace(gap, at_sample=gap.at_sample + start) for gap in missing]
+        start += layout.n_samples
+    return BookLayout(
+        sample_rate_hz=plan.sample_rate_hz, chapters=tuple(chapters), gaps=tuple(gaps)
+    )
+
+
+def layout_chapter(
+    chapter: PlanChapter, rows: Sequence[Placing], *, sample_rate_hz: int, lead_in_ms: int
+) -> tuple[ChapterLayout, list[Gap]]:
+    """Place one chapter's takes, the chapter starting at sample 0, and name what is missing."""
+    at = _samples(lead_in_ms, sample_rate_hz)
+    takes: list[PlacedTake] = []
+    gaps: list[Gap] = []
+    for job, choice in rows:
+        pause = _samples(job.pause_after_ms, sample_rate_hz)
+        if choice is None or choice.status == "failed":
+            cause = choice.error if choice else "it was not rendered"
+            gaps.append(Gap(segment_id=job.segment_id, at_sample=at, cause=cause))
+            at += pause
+            continue
+        take = PlacedTake(
+            segment_id=job.segment_id,
+            take_key=choice.take_key,
+            start=at,
+            n_samples=choice.n_samples,
+            pause_samples=pause,
+        )
+        takes.append(take)
+        at = take.end + pause
+    spoken = takes[-1].end if takes else 0
+    frames = max(_round_half_up(at, FRAME_SAMPLES), -(-spoken // FRAME_SAMPLES), 1)
+    layout = ChapterLayout(
+        number=chapter.number,
+        title=chapter.title,
+        start=0,
+        n_samples=frames * FRAME_SAMPLES,
+        takes=tuple(takes),
+    )
+    return layout, gaps
 
 
 def _samples(milliseconds: int, sample_rate_hz: int) -> int:
