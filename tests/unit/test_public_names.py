@@ -1,0 +1,61 @@
+"""Each module says what it offers: `__all__` is its public names, no more and no less."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(
+    str(path.relative_to(ROOT))
+    for top in ("flows", "tasks", "loudr_core")
+    for path in (ROOT / top).rglob("*.py")
+    if not path.name.startswith("__")
+)
+
+
+def public_names(tree: ast.Module) -> set[str]:
+    """Return the names that a module defines at its top and that do not start with a line."""
+    names: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                names |= {t.id for t in targets if isinstance(t, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+    return {name for name in names if not name.startswith("_")}
+
+
+def declared(tree: ast.Module) -> list[str] | None:
+    """Return `__all__`, or None when the module has none."""
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                names = ast.literal_eval(value)
+                return [str(name) for name in names]
+    return None
+
+
+def imported_names(tree: ast.Module) -> set[str]:
+    """Return the names that a module takes from others at its top, which it may offer again."""
+    return {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_all_is_what_is_public(module: str) -> None:
+    tree = ast.parse((ROOT / module).read_text("utf-8"))
+    names = declared(tree)
+    assert names is not None, "no __all__"
+    assert len(names) == len(set(names))
+    public = public_names(tree) - {"logger"}
+    assert public <= set(names), "public by its name, and not in __all__"
+    assert set(names) <= public | imported_names(tree), "in __all__, and not there"
