@@ -64,7 +64,8 @@ def to_pcm24(samples: Mono) -> Pcm24:
     if not np.isfinite(scaled).all():
         raise ValueError("samples hold NaN or infinity; inspect() a take before it is stored")
     # 2^23 - 1 is representable in float32 (24-bit significand).
-    return np.clip(scaled, -_FULL_SCALE, _FULL_SCALE - 1).astype(np.int32)
+    pcm: Pcm24 = np.clip(scaled, -_FULL_SCALE, _FULL_SCALE - 1).astype(np.int32)
+    return pcm
 
 
 def from_pcm24(pcm: Pcm24) -> Mono:
