@@ -15,7 +15,7 @@ from typing import Any
 
 from loudr_core.book.model import Book, Metadata
 from loudr_core.canonical import canonical_json, digest
-from loudr_core.errors import BundleError, StoreError
+from loudr_core.errors import BookError, BundleError, StoreError
 from loudr_core.findings import Finding
 from loudr_core.jobs.keys import job_key, segment_seed
 from loudr_core.jobs.table import Job, read_jobs, write_jobs
@@ -198,9 +198,10 @@ def plan_book(
         _check_fingerprint(stored[0], request.speaker)
         return stored
     segmentation = segment_book(book, request.text)
+    foreign = _foreign(segmentation.segments, request.speaker)
     report = audit(book, segmentation)
     jobs = [_job(segment, request) for segment in segmentation.segments]
-    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id)
+    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id, foreign)
     _write(plan, jobs, book.metadata, store)
     return plan, jobs
 
@@ -244,12 +245,13 @@ def find_plans(store: ObjectStore, book_id: str) -> list[str]:
 
 def _job(segment: Segment, request: PlanRequest) -> Job:
     speaker = request.speaker
+    language = _language(segment, speaker)
     spoken = request.lexicon.apply(segment.spoken)
     seed = segment_seed(
         book_seed=request.book_seed,
         engine=speaker.engine,
         voice=speaker.voice,
-        language=segment.language,
+        language=language,
         spoken=spoken,
         phonemes=segment.phonemes,
     )
@@ -266,7 +268,7 @@ def _job(segment: Segment, request: PlanRequest) -> Job:
         phonemes=segment.phonemes,
         spans=segment.spans,
         inner=segment.inner,
-        language=segment.language,
+        language=language,
         voice=speaker.voice,
         engine=speaker.engine,
         seed=seed,
@@ -275,7 +277,7 @@ def _job(segment: Segment, request: PlanRequest) -> Job:
         job_key=job_key(
             fingerprint=speaker.fingerprint,
             voice_sha256=speaker.voice_sha256,
-            language=segment.language,
+            language=language,
             spoken=spoken,
             phonemes=segment.phonemes,
             seed=seed,
@@ -292,6 +294,7 @@ def _describe(
     request: PlanRequest,
     book_id: str,
     plan_id: str,
+    foreign: Sequence[Finding],
 ) -> Plan:
     counts = Counter(job.chapter for job in jobs)
     seconds: defaultdict[int, float] = defaultdict(float)
@@ -332,7 +335,7 @@ def _describe(
             if job.origin == "generated"
         ),
         left_out=segmentation.left_out,
-        findings=(*book.findings, *segmentation.findings, *_language_findings(jobs, speaker)),
+        findings=(*book.findings, *segmentation.findings, *foreign),
         audit={
             "lossless": report.lossless,
             "source_chars": report.source_chars,
@@ -342,19 +345,47 @@ def _describe(
     )
 
 
-def _language_findings(jobs: Sequence[Job], speaker: Speaker) -> list[Finding]:
-    """Return a finding for each language that is spoken and that the engine does not speak."""
-    found = Counter(job.language for job in jobs if _primary(job.language) not in speaker.languages)
+def _foreign(segments: Sequence[Segment], speaker: Speaker) -> list[Finding]:
+    """Return a finding for each language that the engine reads with the rules of another.
+
+    Raises
+    ------
+    BookError
+        More than half of the book is in such languages.
+    """
+    characters: Counter[str] = Counter()
+    for segment in segments:
+        characters[segment.language] += len(segment.spoken)
+    foreign = {
+        language: count
+        for language, count in sorted(characters.items())
+        if _primary(language) not in speaker.languages
+    }
+    if sum(foreign.values()) * 2 > characters.total():
+        most = max(foreign, key=lambda language: foreign[language])
+        raise BookError(
+            f"the book is in {most!r}, and engine {speaker.engine!r} speaks "
+            f"{', '.join(sorted(speaker.languages))}: choose another engine, or set "
+            "text.default_language if the book names its language wrongly",
+            language=most,
+        )
     return [
         Finding(
             code="plan-language",
             severity="warning",
-            message=f"{count} segments are in {language!r}, which {speaker.engine} does not speak: "
-            "they are read with its own rules",
-            where={"language": language, "segments": count},
+            message=f"{count} characters are in {language!r}, which {speaker.engine} does not "
+            "speak: they are read with its own rules",
+            where={"language": language, "characters": count},
         )
-        for language, count in sorted(found.items())
+        for language, count in foreign.items()
     ]
+
+
+def _language(segment: Segment, speaker: Speaker) -> str:
+    """Return the language that the engine is asked for: the segment's, if it speaks that."""
+    if _primary(segment.language) in speaker.languages or not speaker.languages:
+        return segment.language
+    return "en" if "en" in speaker.languages else min(speaker.languages)
 
 
 def _primary(language: str) -> str:

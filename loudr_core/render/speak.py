@@ -174,6 +174,7 @@ class Speaking:
                 fresh = [future.result() for future in done]
             except CancelledError:
                 raise Interrupted from None
+            self._choices.update((outcome.job_key, outcome.choice) for outcome in fresh)
             outcomes += fresh
             file(fresh)
         self._watch.check()
@@ -198,7 +199,7 @@ class Speaking:
 
 
 class _Canary:
-    """Stops a render whose first segments are bad: a wrong voice, bundle or language shows early."""
+    """Stops a render whose first segments are bad, as with a wrong voice, bundle or language."""
 
     def __init__(self) -> None:
         self._seen = 0

@@ -1,0 +1,123 @@
+"""Book to M4B: the flow behind `loudr render`.
+
+Shards and chapters become task runs, at most about 200 of them; what happens to single segments is
+in loudr's own tables. Truth is in the store: a flow run again finds what is finished.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, runtime
+from prefect.futures import PrefectFuture
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows import artifacts, live
+from flows.configuration import load
+from flows.opening import engine_pool, open_render, open_settings_store, pool_size
+from flows.request import RenderRequest
+from loudr_core.render.book import BookRender, RenderOptions
+from tasks.assemble import master, measure
+from tasks.plan import plan
+from tasks.publish import publish
+from tasks.synthesize import synthesize
+
+__all__ = ["render_book"]
+
+_THREADS = 8
+_MEASURE_TASKS = 40
+_ARTIFACT_S = 3.0
+
+
+def _run_name() -> str:
+    request: RenderRequest = runtime.flow_run.parameters["request"]
+    return f"render {Path(request.book).stem}"
+
+
+@flow(
+    name="render-book",
+    flow_run_name=_run_name,
+    task_runner=ThreadPoolTaskRunner(max_workers=_THREADS),  # type: ignore[arg-type]
+    persist_result=False,
+)
+def render_book(request: RenderRequest) -> dict[str, Any]:
+    """Render one book and deliver it; returns the JSON of `RenderResult`."""
+    with _opened(request) as render:
+        label = render.source.stem
+        made = plan(render, label)
+        render.start_speaking()
+        with _progress(render, label):
+            for future in _speak_and_measure(render):
+                future.result()
+        master(render, label)
+        result = publish(render, Path(request.dest) if request.dest else None, label)
+        artifacts.publish_tables(made, result)
+    return result.as_dict()
+
+
+def _speak_and_measure(render: BookRender) -> Sequence[PrefectFuture[Any]]:
+    """Submit every shard and chapter, each chapter right after the shard that ends it."""
+    titles = {chapter.number: chapter.title for chapter in render.plan().chapters}
+    last_shard: dict[int, int] = {}
+    chapter_of = {order.id: job.chapter for job, order in zip(render.jobs, render.orders)}  # noqa: B905
+    for shard in render.shards:
+        for order in shard.orders:
+            last_shard[chapter_of[order.id]] = shard.number
+    every = max(1, -(-len(last_shard) // _MEASURE_TASKS))
+    shown = set(sorted(last_shard)[::every])
+    futures: list[PrefectFuture[Any]] = []
+    for shard in render.shards:
+        futures.append(synthesize.submit(render, shard, shard.number, shard.label))
+        futures += [
+            measure.submit(render, number, titles[number])
+            for number, last in last_shard.items()
+            if last == shard.number and number in shown
+        ]
+    return futures
+
+
+@contextmanager
+def _opened(request: RenderRequest) -> Iterator[BookRender]:
+    """Yield the render that the request names, or one of its own over new engine processes."""
+    found = live.find(request.live) if request.live else None
+    if found is not None:
+        yield found
+        return
+    settings = load(request.profile)
+    store = open_settings_store(settings)
+    size = pool_size(settings)
+    with engine_pool(settings, store, size=size) as pool:
+        yield open_render(
+            Path(request.book),
+            settings,
+            store=store,
+            pool=pool,
+            options=RenderOptions(
+                chapters=frozenset(request.chapters) if request.chapters else None,
+                allow_gaps=request.allow_gaps,
+                replan=request.replan,
+                workers=size,
+            ),
+        )
+
+
+@contextmanager
+def _progress(render: BookRender, label: str) -> Iterator[None]:
+    """Keep one progress artifact up to date while the block runs."""
+    artifact = artifacts.start_progress(f"segments of {label}")
+    done = threading.Event()
+
+    def update() -> None:
+        while not done.wait(_ARTIFACT_S):
+            artifacts.update_progress(artifact, render.progress.now())
+
+    thread = threading.Thread(target=update, name="progress-artifact", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        artifacts.update_progress(artifact, render.progress.now())

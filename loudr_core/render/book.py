@@ -1,0 +1,278 @@
+"""One book on its way from a file to an audiobook: every stage, in order, each resumable.
+
+`flows` runs the stages as Prefect tasks; a notebook may call them one after the other. Every stage
+finds its output by a content key and skips what is there, so a stage run again does no work twice.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from loudr_core.audio.policy import DetectorPolicy
+from loudr_core.book.model import Book
+from loudr_core.book.read import read_book
+from loudr_core.errors import ConfigError, StoreError
+from loudr_core.jobs.orders import Shard, cut_shards, make_orders, override_keys
+from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
+from loudr_core.jobs.table import Job
+from loudr_core.render.progress import Progress
+from loudr_core.render.speak import CANARY_SEGMENTS, OrderPool, ShardResult, Speaking
+from loudr_core.settings import Profile
+from loudr_core.speech.orders import Choice, Order
+from loudr_core.speech.wire import EngineInfo
+from loudr_core.store.protocol import ObjectStore
+from loudr_core.text.lexicon import Lexicon
+
+__all__ = ["BookRender", "EnginePoolLike", "RenderOptions", "policy_of", "speaker_of"]
+
+logger = logging.getLogger(__name__)
+
+
+class EnginePoolLike(OrderPool, Protocol):
+    """What a render needs of the engine processes."""
+
+    def info(self) -> EngineInfo:
+        """Return what the engine is; waits until the first process has loaded it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """How a book is rendered, apart from how it sounds.
+
+    Parameters
+    ----------
+    chapters : frozenset of int, or None
+        Numbers of the chapters wanted; all when None.
+    allow_gaps : bool
+        Finish the book although a segment has no audio, and say so in the file.
+    replan : bool
+        Make the plan again.
+    workers : int
+        Engine processes, and threads of the stages after them.
+    """
+
+    chapters: frozenset[int] | None = None
+    allow_gaps: bool = False
+    replan: bool = False
+    workers: int = 1
+
+
+class BookRender:
+    """The stages of one book.
+
+    Parameters
+    ----------
+    source : Path
+        The EPUB, Markdown or text file.
+    profile : Profile
+    store : ObjectStore
+    pool : EnginePoolLike
+        Started; may be shared by several books.
+    options : RenderOptions
+    cancel : threading.Event
+        Set to stop: stages then raise `Interrupted`.
+    """
+
+    def __init__(
+        self,
+        source: Path,
+        *,
+        profile: Profile,
+        store: ObjectStore,
+        pool: EnginePoolLike,
+        options: RenderOptions,
+        cancel: threading.Event,
+    ) -> None:
+        self.source = source
+        self.profile = profile
+        self.store = store
+        self.options = options
+        self.cancel = cancel
+        self.progress = Progress()
+        self.stage_s: dict[str, float] = {}
+        self._pool = pool
+        self._lock = threading.RLock()
+        self._planned: _Planned | None = None
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Add the wall seconds of the block to `stage_s[stage]`."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                spent = time.monotonic() - started
+                self.stage_s[stage] = self.stage_s.get(stage, 0.0) + spent
+
+    # --- plan
+
+    def plan(self) -> Plan:
+        """Read, segment and audit the book, or find its stored plan; a second call returns it.
+
+        Raises
+        ------
+        BookError
+            The book cannot be read or narrated, or its plan would lose a word.
+        ConfigError
+            The voice, a detector or a chapter number is not there.
+        """
+        with self._lock:
+            if self._planned is None:
+                with self.timed("plan"):
+                    self._planned = self._make_plan()
+            return self._planned.plan
+
+    def _make_plan(self) -> "_Planned":
+        book: Book = read_book(self.source)
+        info = self._pool.info()
+        speaker = speaker_of(info, self.profile.voice)
+        request = PlanRequest(
+            profile=resolved(self.profile, speaker),
+            text=self.profile.text_options(
+                max_characters=speaker.max_characters,
+                target_characters=speaker.target_characters,
+            ),
+            lexicon=Lexicon(self.profile.lexicon),
+            speaker=speaker,
+            book_seed=self.profile.book_seed,
+            speed=self.profile.speed,
+        )
+        plan, jobs = plan_book(book, request, self.store, replan=self.options.replan)
+        jobs = self._wanted(plan, jobs)
+        policy = policy_of(self.profile, info)
+        orders = make_orders(
+            plan,
+            jobs,
+            policy_digest=policy.digest(),
+            attempts=self.profile.attempts,
+            overrides=self._overrides(plan, jobs),
+        )
+        speaking = Speaking(
+            plan,
+            orders,
+            store=self.store,
+            pool=self._pool,
+            progress=self.progress,
+            cancel=self.cancel,
+        )
+        shards = cut_shards(orders, workers=self.options.workers, canary=CANARY_SEGMENTS)
+        return _Planned(plan=plan, jobs=jobs, orders=orders, speaking=speaking, shards=shards)
+
+    def _wanted(self, plan: Plan, jobs: Sequence[Job]) -> list[Job]:
+        if self.options.chapters is None:
+            return list(jobs)
+        unknown = self.options.chapters - {chapter.number for chapter in plan.chapters}
+        if unknown:
+            raise ConfigError(
+                f"{plan.book_id} has no chapter {min(unknown)}: it has 1 to {len(plan.chapters)}",
+                book=plan.book_id,
+            )
+        return [job for job in jobs if job.chapter in self.options.chapters]
+
+    def _overrides(self, plan: Plan, jobs: Sequence[Job]) -> dict[str, int]:
+        """Return segment id to the seed that was given by hand, where there is one."""
+        prefix = f"books/{plan.book_id}/overrides/"
+        kept = {key.removeprefix(prefix) for key in self.store.list(prefix)}
+        if not kept:
+            return {}
+        return {
+            segment: int(self.store.get(prefix + key) or b"0")
+            for segment, key in override_keys(jobs).items()
+            if key in kept
+        }
+
+    # --- speak
+
+    def start_speaking(self) -> None:
+        """Give the missing segments to the engine processes, and return at once."""
+        self._need().speaking.start()
+
+    def speak(self, shard: Shard) -> ShardResult:
+        """Return when the shard's segments are finished."""
+        with self.timed("speak"):
+            return self._need().speaking.speak(shard)
+
+    @property
+    def shards(self) -> Sequence[Shard]:
+        """The shards of the plan, in book order."""
+        return self._need().shards
+
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """The segments that are wanted, in book order."""
+        return self._need().jobs
+
+    @property
+    def orders(self) -> Sequence[Order]:
+        """One order for each of `jobs`."""
+        return self._need().orders
+
+    @property
+    def choices(self) -> Mapping[str, Choice]:
+        """Job key to choice, for what is finished."""
+        return self._need().speaking.choices
+
+    def wait_for_chapter(self, number: int) -> None:
+        """Return when every segment of a chapter is finished."""
+        planned = self._need()
+        rows = zip(planned.jobs, planned.orders, strict=True)
+        planned.speaking.wait_for([order for job, order in rows if job.chapter == number])
+
+    def _need(self) -> "_Planned":
+        self.plan()
+        if self._planned is None:  # plan() has set it or raised
+            raise StoreError(f"{self.source} has no plan")
+        return self._planned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    plan: Plan
+    jobs: Sequence[Job]
+    orders: Sequence[Order]
+    speaking: Speaking
+    shards: Sequence[Shard]
+
+
+def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:
+    """Return the speaker for a voice of an engine, its first one when None.
+
+    Raises
+    ------
+    ConfigError
+        The engine has no such voice.
+    """
+    chosen = info.voice(voice) if voice else info.voices[0]
+    return Speaker(
+        engine=info.name,
+        voice=chosen.name,
+        voice_sha256=chosen.sha256,
+        fingerprint=info.fingerprint,
+        sample_rate_hz=info.sample_rate_hz,
+        languages=info.limits.languages,
+        max_characters=info.limits.max_characters,
+        target_characters=info.limits.target_characters,
+        seconds_per_character=info.limits.seconds_per_character,
+    )
+
+
+def policy_of(profile: Profile, info: EngineInfo) -> DetectorPolicy:
+    """Return the detectors' thresholds: the profile's, over the engine's calibration."""
+    calibrated = {"seconds_per_character": list(info.limits.seconds_per_character)}
+    return DetectorPolicy.from_dict({**calibrated, **profile.detectors})
+
+
+def resolved(profile: Profile, speaker: Speaker) -> dict[str, Any]:
+    """Return the part of a profile that decides a plan, as JSON holds it, with the voice named.
+
+    What only decides how takes are judged, levelled or written is left out: it has keys of its own.
+    """
+    data = profile.model_dump(mode="json", exclude={"detectors", "attempts", "loudness", "output"})
+    return {**data, "voice": speaker.voice}

@@ -1,0 +1,69 @@
+"""What a render came to: the JSON that `loudr render` prints and the store keeps."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from loudr_core.findings import Finding
+
+__all__ = ["RenderResult", "RenderedFile", "SegmentCounts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedFile:
+    """A finished file."""
+
+    path: str
+    format: str
+    bytes: int
+    sha256: str
+    duration_s: float
+    chapters: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentCounts:
+    """Segments of the book, and what this run did with them.
+
+    `retried` counts takes beyond the first of a segment; `failed` segments have no audio.
+    """
+
+    total: int
+    rendered: int
+    reused: int
+    retried: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderResult:
+    """The outcome of one render.
+
+    Parameters
+    ----------
+    pcm_sha256 : str
+        `jobs.choices.pcm_digest` of the chosen takes: equal for equal samples in every segment.
+    loudness : mapping
+        `integrated_lufs` and `true_peak_dbtp` of the mastered book, `gain_db` and `limited`.
+    rtf : float
+        Wall seconds per second of finished audio; for a resumed run over what it made itself.
+    stage_s : mapping of str to float
+        Wall seconds of each stage; stages overlap.
+    """
+
+    book_id: str
+    plan_id: str
+    files: tuple[RenderedFile, ...]
+    segments: SegmentCounts
+    pcm_sha256: str
+    loudness: Mapping[str, Any]
+    rtf: float
+    wall_s: float
+    findings: tuple[Finding, ...]
+    stage_s: Mapping[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        data = asdict(self)
+        data["findings"] = [finding.as_dict() for finding in self.findings]
+        return data

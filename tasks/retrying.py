@@ -1,0 +1,25 @@
+"""How a step is tried again: only when the error says that the same call may succeed later."""
+
+from typing import Any, Final
+
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.tasks import Task, exponential_backoff
+
+from loudr_core.errors import LoudrError
+
+__all__ = ["STEP", "is_retryable"]
+
+
+def is_retryable(task: "Task[..., Any]", run: TaskRun, state: State[Any]) -> bool:
+    """Say whether the error that failed a task run is marked `retryable`."""
+    error = state.result(raise_on_failure=False)
+    return isinstance(error, LoudrError) and error.retryable
+
+
+STEP: Final[dict[str, Any]] = {
+    "retries": 3,
+    "retry_delay_seconds": exponential_backoff(backoff_factor=2),
+    "retry_condition_fn": is_retryable,
+    "persist_result": False,
+}
+"""Options of every task. Results stay in loudr's own store, under content keys."""
