@@ -1,9 +1,9 @@
 """The embedded voice: hibari's "heart", American English, in the wheel, nothing to download.
 
 Used of hibari: `Hibari(voice, threads=1)`, `phonemize`, `from_phonemes`, `sample_rate`, and the FFT
-functions of its `dsp` module, which are set here because hibari takes scipy's or numpy's by what
-happens to be installed, and the two differ in the low bits. hibari opens its own onnxruntime session,
-on the CPU, with the one thread asked for; more threads do not give the same samples twice.
+functions of its `dsp` module, which are set here because hibari takes scipy's or numpy's by what is
+installed, and the two differ in the low bits. hibari opens its own onnxruntime session, on the CPU,
+with the one thread asked for; more threads do not give the same samples twice.
 
 hibari drops what it cannot say without a word. Here nothing is dropped silently: letters without
 phonemes, foreign scripts and unknown symbols are errors or findings.
@@ -55,7 +55,9 @@ _READ_LETTERS = 24
 _LONG_WORD = re.compile(rf"[^\W\d_]{{{_READ_LETTERS + 1},}}")
 
 
-def open_embedded(*, bundle: Path | None = None, provider: str = "cpu", voice: str = _VOICE) -> "EmbeddedEngine":
+def open_embedded(
+    *, bundle: Path | None = None, provider: str = "cpu", voice: str = _VOICE
+) -> "EmbeddedEngine":
     """Open the embedded voice; the factory of the registry.
 
     Raises
@@ -112,10 +114,10 @@ class EmbeddedEngine:
             self._known = frozenset(self._tts.vocab)
             # Loads the lexicons and the model's arena now, while the parent is still planning.
             self._tts.from_phonemes(" ".join(self._tts.phonemize("Ready, steady, go.")), 1.0, 0)
-        except Exception as error:  # noqa: BLE001  # whatever a damaged file makes of itself
+        except Exception as error:  # whatever a damaged file makes of itself
             raise BundleError(
-                f"the embedded voice cannot be loaded ({type(error).__name__}: {_one_line(error)}): "
-                "install hibari-tts again"
+                f"the embedded voice cannot be loaded ({type(error).__name__}: "
+                f"{_one_line(error)}): install hibari-tts again"
             ) from error
         self.sample_rate_hz = int(self._tts.sample_rate)
 
@@ -189,18 +191,22 @@ class EmbeddedEngine:
         language = request.language.replace("_", "-").partition("-")[0].lower()
         if language not in self.limits.languages:
             raise SynthesisError(
-                f"the embedded voice speaks English, not {request.language!r}: choose another engine"
+                f"the embedded voice speaks English, not {request.language!r}: "
+                "choose another engine"
             )
         if len(request.text) > self.limits.max_characters:
             raise SynthesisError(
-                f"{len(request.text)} characters are more than {self.limits.max_characters} in one unit"
+                f"{len(request.text)} characters are more than the "
+                f"{self.limits.max_characters} of one unit"
             )
 
     def _phonemes(self, request: SpeechRequest) -> tuple[str, tuple[Finding, ...]]:
         if request.phonemes is not None:
             given = " ".join(request.phonemes.split())
             if unknown := sorted(set(given) - self._known):
-                raise SynthesisError(f"phonemes {' '.join(unknown)} are not in the voice's alphabet")
+                raise SynthesisError(
+                    f"phonemes {' '.join(unknown)} are not in the voice's alphabet"
+                )
             if not any(symbol.isalpha() for symbol in given):
                 raise SynthesisError("the given phonemes hold no sound")
             return given, ()
@@ -231,12 +237,14 @@ class EmbeddedEngine:
             )
         if foreign:
             yield _warning(
-                "speech-foreign-script", f"{foreign} letters are not Latin; the voice guesses at them."
+                "speech-foreign-script",
+                f"{foreign} letters are not Latin; the voice guesses at them.",
             )
         words = {word for word in _WORD.findall(text) if not word.isascii()}
         if silent := sorted(word for word in words if not self._tts.phonemize(word)):
             yield _warning(
-                "speech-unread-word", f"The voice cannot read {', '.join(silent)} and leaves it out."
+                "speech-unread-word",
+                f"The voice cannot read {', '.join(silent)} and leaves it out.",
             )
 
     def _split_long(self, match: re.Match[str]) -> str:
@@ -313,7 +321,9 @@ def _plain(text: str) -> str:
 
 
 def _is_latin(letter: str) -> bool:
-    return letter < "\u0250" or unicodedata.name(letter, "").startswith(("LATIN", "FEMININE", "MASCULINE"))
+    return letter < "\u0250" or unicodedata.name(letter, "").startswith(
+        ("LATIN", "FEMININE", "MASCULINE")
+    )
 
 
 def _warning(code: str, message: str) -> Finding:

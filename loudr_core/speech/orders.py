@@ -1,4 +1,4 @@
-"""What a worker is asked for and what it answers: one segment, its attempts, and the take that counts.
+"""What a worker is asked for and what it answers: a segment, its attempts, the take that counts.
 
 A worker knows keys of the store and no book. The keys come from `jobs.keys`, which speech does not
 import: whoever gives an order has computed them.
@@ -71,8 +71,8 @@ class TakeResult:
 class Choice:
     """The take that counts for a job under one detector policy. A job is finished when it exists.
 
-    `status` is `ok` without a finding of severity error, `suspect` when every attempt had one and the
-    least bad take was kept, `failed` when no attempt gave samples; then `take_key` is empty.
+    `status` is `ok` without a finding of severity error, `suspect` when every attempt had one and
+    the least bad take was kept, `failed` when no attempt gave samples; then `take_key` is empty.
     """
 
     job_key: str

@@ -1,8 +1,9 @@
 """Cut a long phoneme string where a listener expects a breath.
 
-A model that speaks 1,000 phonemes in one pass slurs and needs memory for them; one that is fed single
-words has no melody. A pass is at most `limit` symbols, and the cut is made at the strongest mark near
-the middle: end of a sentence, clause, comma, word. Only a run without a single space is cut inside.
+A model that speaks 1,000 phonemes in one pass slurs and needs memory for them; one that is fed
+single words has no melody. A pass is at most `limit` symbols, and the cut is made at the strongest
+mark near the middle: end of a sentence, clause, comma, word. Only a run without a single space is
+cut inside.
 """
 
 __all__ = ["cut_passes"]

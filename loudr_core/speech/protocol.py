@@ -112,7 +112,7 @@ class Engine(Protocol):
     limits: EngineLimits
 
     def fingerprint(self) -> str:
-        """Return a digest of weights, text front end, every option that moves samples, and render class."""
+        """Return a digest of weights, text front end, options that move samples, render class."""
         ...
 
     def voices(self) -> Sequence[VoiceInfo]:

@@ -73,7 +73,9 @@ def _check_options(name: str, factory: Callable[..., Engine], options: dict[str,
     for option in options:
         if option not in known:
             close = difflib.get_close_matches(option, known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known) or 'none'}"
+            hint = (
+                f"did you mean {close[0]!r}?" if close else f"it has {', '.join(known) or 'none'}"
+            )
             raise ConfigError(f"engine {name!r} has no option {option!r}: {hint}", engine=name)
 
 

@@ -1,7 +1,8 @@
 """Sessions of onnxruntime, and the class of machine that their numbers belong to.
 
 The only importer of onnxruntime among our modules. The embedded voice is the exception by birth:
-hibari opens its own CPU session inside its constructor, one thread, and offers no way to hand one in.
+hibari opens its own CPU session inside its constructor, with one thread, and takes none from
+outside.
 
 onnxruntime falls back to the CPU with a warning when a provider cannot load, so a render would end
 hours late and still look right; `open_session` compares what it got with what was asked for.
@@ -77,7 +78,7 @@ def open_session(
         session = onnxruntime.InferenceSession(
             source, options, providers=[(theirs, provider_options or {})]
         )
-    except Exception as error:  # noqa: BLE001  # its classes derive from Exception, privately
+    except Exception as error:  # its classes derive from Exception, privately
         raise _mapped(error, model, provider) from error
     found = session.get_providers()
     if not found or found[0] != theirs:
@@ -131,8 +132,8 @@ def _available(provider: str) -> str:
     built_in = onnxruntime.get_available_providers()
     if theirs not in built_in:
         raise DeviceError(
-            f"provider {provider!r} is not in this onnxruntime {onnxruntime.__version__}, which has "
-            f"{', '.join(built_in)}: install requirements/gpu.txt, or ask for cpu",
+            f"provider {provider!r} is not in this onnxruntime {onnxruntime.__version__}, "
+            f"which has {', '.join(built_in)}: install requirements/gpu.txt, or ask for cpu",
             provider=provider,
             found=list(built_in),
         )

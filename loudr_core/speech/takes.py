@@ -1,8 +1,8 @@
 """Takes on their way to the store and back, and the rule that chooses among them.
 
 A take is inspected as the 24-bit samples that are stored, so a take just made and a take read back
-get the same findings. Its result row travels in the FLAC's tags; what the engine itself found is kept
-apart there, since the detectors' findings are made anew under every policy.
+get the same findings. Its result row travels in the FLAC's tags; what the engine itself found is
+kept apart there, since the detectors' findings are made anew under every policy.
 """
 
 import json
@@ -153,12 +153,13 @@ def store_take(store: ObjectStore, take: NewTake) -> TakeResult:
         return take.result
     there = store.get(key)
     try:
-        other = None if there is None else pcm_sha256(decode_take(there).pcm)
+        stored = None if there is None else decode_take(there).pcm
     except StoreError:
-        other = None
-    if other is None:  # damaged, or deleted in between: ours takes its place
+        stored = None
+    if stored is None:  # damaged, or deleted in between: ours takes its place
         store.put(key, data)
         return take.result
+    other = pcm_sha256(stored)
     if other == take.result.pcm_sha256:
         return take.result
     finding = Finding(
@@ -173,6 +174,7 @@ def store_take(store: ObjectStore, take: NewTake) -> TakeResult:
     return replace(
         take.result,
         status="suspect",
+        n_samples=len(stored),
         pcm_sha256=other,
         findings=(*take.result.findings, finding),
     )
