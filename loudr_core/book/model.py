@@ -60,9 +60,10 @@ class Mark:
     """A property of an interval of one document's stream.
 
     `alt`: alternative text of an image or formula. `hidden`: not shown to a reader (hidden
-    attribute, display:none, visibility:hidden). `note_ref`: the mark that calls a note; `value` is the target as `href#id`.
+    attribute, display:none, visibility:hidden). `note_ref`: the mark that calls a note
+    or leads back from it; `value` is the target as `href#id`.
     `ruby_reading`: rt and rp. `language`: `value` is a BCP 47 tag that differs from the book's.
-    `page_break`: a printed page number. `emphasis`: em, i, strong, b.
+    `page_break`: a printed page or line number. `emphasis`: em, i, strong, b.
     """
 
     kind: MarkKind
@@ -91,7 +92,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A stretch of text of one kind: a paragraph, a heading, a line of verse, …
+    """A stretch of text of one kind: a paragraph, a heading, a line of verse.
 
     Parameters
     ----------
