@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +24,8 @@ import numpy as np
 from loudr_core.arrays import Mono
 from loudr_core.canonical import digest, low64
 from loudr_core.errors import BundleError
-from loudr_core.speech.protocol import Engine, EngineLimits, Speech, SpeechRequest, VoiceInfo
+from loudr_core.speech.limits import FAKE
+from loudr_core.speech.protocol import Engine, Speech, SpeechRequest, VoiceInfo
 from loudr_core.store.local import check_key
 
 __all__ = ["EngineConformance", "FakeEngine", "MemoryStore", "open_fake"]
@@ -96,15 +98,7 @@ class FakeEngine:
         variant: str = "",
         poison: Mapping[str, str] | None = None,
     ) -> None:
-        self.limits = EngineLimits(
-            max_characters=400,
-            target_characters=120,
-            languages=frozenset({"en", "de"}),
-            max_seconds=60.0,
-            seconds_per_character=(0.04, 0.09),
-            peak_memory_bytes=150 * 2**20,
-            batch=batch,
-        )
+        self.limits = replace(FAKE, batch=batch)
         self._sleep_s = sleep_s
         self._silent_attempts = silent_attempts
         self._variant = variant

@@ -30,8 +30,9 @@ from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisError
 from loudr_core.findings import Finding
+from loudr_core.speech.limits import EMBEDDED
 from loudr_core.speech.passes import cut_passes
-from loudr_core.speech.protocol import EngineLimits, Speech, SpeechRequest, VoiceInfo
+from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.session import render_class
 
 __all__ = ["EmbeddedEngine", "open_embedded"]
@@ -95,15 +96,7 @@ class EmbeddedEngine:
     """
 
     name = "embedded"
-    limits = EngineLimits(
-        max_characters=1200,
-        target_characters=280,
-        languages=frozenset({"en"}),
-        max_seconds=240.0,
-        seconds_per_character=(0.035, 0.085),
-        peak_memory_bytes=450 * 2**20,
-        batch=1,
-    )
+    limits = EMBEDDED
 
     def __init__(self) -> None:
         _fix_fft()

@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from loudr_core.errors import ConfigError, DeviceError
-from loudr_core.speech.protocol import Engine
+from loudr_core.speech import limits
+from loudr_core.speech.protocol import Engine, EngineLimits
 
-__all__ = ["ENGINES", "open_engine"]
+__all__ = ["ENGINES", "engine_limits", "open_engine"]
 
 ENGINES = {
     "embedded": "loudr_core.speech.embedded:open_embedded",
     "fake": "loudr_core.testing:open_fake",
 }
 """Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""
+
+_LIMITS = {"embedded": limits.EMBEDDED, "fake": limits.FAKE}
 
 
 def open_engine(
@@ -51,13 +54,28 @@ def open_engine(
     return engine
 
 
-def _factory(name: str) -> Callable[..., Engine]:
-    target = ENGINES.get(name)
-    if target is None:
+def engine_limits(name: str) -> EngineLimits:
+    """Return an engine's limits without loading it, to size a pool before one is started.
+
+    Raises
+    ------
+    ConfigError
+        No engine has that name.
+    """
+    _check_name(name)
+    return _LIMITS[name]
+
+
+def _check_name(name: str) -> None:
+    if name not in ENGINES:
         close = difflib.get_close_matches(name, ENGINES, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ENGINES)}"
         raise ConfigError(f"no engine {name!r}: {hint}", engine=name)
-    module, _, attribute = target.partition(":")
+
+
+def _factory(name: str) -> Callable[..., Engine]:
+    _check_name(name)
+    module, _, attribute = ENGINES[name].partition(":")
     try:
         factory: Callable[..., Engine] = getattr(importlib.import_module(module), attribute)
     except ImportError as error:

@@ -92,7 +92,6 @@ class Server:
 
     def __init__(self, start: dict[str, Any], sink: BinaryIO) -> None:
         self._worker = str(start["worker"])
-        self._policy = DetectorPolicy.from_dict(start["policy"])
         self._store = open_store(start["store_url"])
         bundle = Path(start["bundle"]) if start["bundle"] is not None else None
         self._engine = open_engine(
@@ -106,6 +105,8 @@ class Server:
             voices=tuple(self._engine.voices()),
         )
         self._fingerprint = info.fingerprint
+        band = list(info.limits.seconds_per_character)
+        self._policy = DetectorPolicy.from_dict({"seconds_per_character": band, **start["policy"]})
         self._sink = sink
         self._sending = threading.Lock()
         self._inbox: queue.SimpleQueue[_Task] = queue.SimpleQueue()

@@ -44,7 +44,8 @@ class EngineSpec:
     store_url : str
         Where takes and choices go; an absolute path, or a URL that any process can open.
     policy : mapping
-        `DetectorPolicy.as_dict()`.
+        Fields of `DetectorPolicy.as_dict()`; those left out have their defaults, and the band of
+        seconds per character is then the engine's own.
     bundle : str, optional
         Absolute path of the model's folder.
     provider : str

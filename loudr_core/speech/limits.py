@@ -1,0 +1,32 @@
+"""What each engine takes in one request and costs, known without loading it.
+
+A parent decides from these how many processes to start, while nothing of an engine is imported yet.
+"""
+
+from loudr_core.speech.protocol import EngineLimits
+
+__all__ = ["EMBEDDED", "FAKE"]
+
+EMBEDDED = EngineLimits(
+    max_characters=1200,
+    # Real-time factor by phonemes in a pass: 0.0077 to 0.0080 from 60 to 350, 0.0087 at 400, 0.0090
+    # at 525; a phoneme is a character almost exactly. Longer passes also fade the pauses between
+    # sentences into one another.
+    target_characters=280,
+    languages=frozenset({"en"}),
+    max_seconds=240.0,
+    # 80 sentences of a novel, 30 to 280 characters, edges trimmed: 0.039 to 0.064, median 0.055.
+    # Short ones reach 0.08 at 9 characters and 0.16 at 3, which the policy's slack covers.
+    seconds_per_character=(0.035, 0.085),
+    # Resident size after passes of up to 350 phonemes: 394 MiB.
+    peak_memory_bytes=450 * 2**20,
+)
+
+FAKE = EngineLimits(
+    max_characters=400,
+    target_characters=120,
+    languages=frozenset({"en", "de"}),
+    max_seconds=60.0,
+    seconds_per_character=(0.04, 0.09),
+    peak_memory_bytes=150 * 2**20,
+)
