@@ -1,0 +1,210 @@
+"""English titles, abbreviations, initials and single letters with stops, as words.
+
+An abbreviation that can end a sentence keeps a stop when it stands at the end of the text or before a
+capital; a title never does, since a name follows it.
+"""
+
+import re
+
+from loudr_core.text.draft import Draft
+
+__all__ = ["MONTHS", "expand_abbreviations"]
+
+_TITLES = {
+    "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor",
+    "Messrs": "Messers", "Mme": "Madame", "Mlle": "Mademoiselle", "Capt": "Captain",
+    "Lieut": "Lieutenant", "Lt": "Lieutenant", "Col": "Colonel", "Gen": "General",
+    "Maj": "Major", "Sgt": "Sergeant", "Sergt": "Sergeant", "Cpl": "Corporal", "Pvt": "Private",
+    "Cmdr": "Commander", "Adm": "Admiral", "Rev": "Reverend", "Revd": "Reverend",
+    "Hon": "Honorable", "Gov": "Governor", "Sen": "Senator", "Rep": "Representative",
+    "Pres": "President", "Supt": "Superintendent", "Insp": "Inspector", "Det": "Detective",
+    "Fr": "Father", "Mt": "Mount", "Ft": "Fort", "Ste": "Sainte", "Brig": "Brigadier",
+}  # fmt: skip
+_ENDING = {
+    "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "Esq": "Esquire", "Co": "Company",
+    "Ltd": "Limited", "Inc": "Incorporated", "Corp": "Corporation", "Bros": "Brothers",
+    "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Dept": "Department", "Sq": "Square",
+    "Ph.D": "P H D", "M.D": "M D", "Assn": "Association", "Univ": "University", "Govt": "Government",
+}  # fmt: skip
+_NEEDS_NAME_BEFORE = frozenset({"Jr", "Sr", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq", "Inc", "Corp"})
+_PLAIN = {
+    "e.g.": "for example", "i.e.": "that is", "viz.": "namely", "cf.": "compare",
+    "vs.": "versus", "ibid.": "ibidem", "et al.": "and others", "approx.": "approximately",
+    "N.B.": "nota bene", "P.S.": "P S", "op. cit.": "op cit", "&c.": "et cetera",
+    "&c": "et cetera", "o'er": "o'er",
+}  # fmt: skip
+MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
+_SHORT_MONTHS = {name[:3]: name for name in MONTHS if len(name) > 4} | {"Sept": "September"}
+_SHORT_DAYS = {
+    "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday",
+    "Thu": "Thursday", "Thur": "Thursday", "Thurs": "Thursday", "Fri": "Friday",
+    "Sat": "Saturday", "Sun": "Sunday",
+}  # fmt: skip
+_BEFORE_FIGURE = {
+    "pp": "pages", "p": "page", "vol": "volume", "vols": "volumes", "ch": "chapter",
+    "chap": "chapter", "chaps": "chapters", "fig": "figure", "figs": "figures", "no": "number",
+    "nos": "numbers", "sec": "section", "art": "article", "bk": "book", "pt": "part",
+    "ca": "circa", "c": "circa", "l": "line", "ll": "lines", "par": "paragraph",
+}  # fmt: skip
+_SAINTS = frozenset(
+    (
+        "John Paul Peter James George Mary Mark Luke Matthew Andrew Patrick Nicholas Petersburg "
+        "Louis Clair Albans Alban Ives Helena Helens Helen Bernard Thomas Michael Martin Stephen "
+        "Francis Augustine Germain Denis Giles Pancras Cloud Antoine Joseph Lawrence Vincent Lucia "
+        "Kitts Croix Moritz Gallen Johns Anne Ann Anthony Catherine Agnes Elmo Valentine David "
+        "Joan Jerome Benedict Dominic Ignatius Clement Edmund Leonards Andrews Swithin Cecilia"
+    ).split()
+)
+
+_CAPITAL = r"(?=\s+['\"(]?[A-Z])"
+_TITLE = re.compile(
+    rf"\b({'|'.join(_TITLES)})\.(?=\s+['\"(]?[A-Z]|-)(?:-(?=[A-Z]))?|\b(Mrs?|Ms|Dr|Mme|Mlle|Messrs)\b\.?(?=\s+[A-Z])"
+)
+_LONE_TITLE = re.compile(r"\b(Mrs?|Ms|Dr|Prof|Capt|Lieut|Messrs|Mme|Mlle|Sgt|Rev)\.")
+_DRIVE = re.compile(r"(?<=[a-z])( )Dr\.(?=\s*(?:[,;:]|[a-z]|$))")
+_ENDINGS = re.compile(
+    rf"(?<![\w.])({'|'.join(re.escape(word) for word in sorted(_ENDING, key=len, reverse=True))})\."
+)
+_PLAINS = re.compile(
+    r"(?<![\w.])(?:"
+    + "|".join(re.escape(word) for word in sorted(_PLAIN, key=len, reverse=True))
+    + r")(?!\w)",
+    re.IGNORECASE,
+)
+_V = re.compile(r"(?<=[a-z]) v\.(?= [A-Z])")
+_FIGURE = re.compile(
+    rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?(?=\d|[IVXLC]+\b)",
+    re.IGNORECASE,
+)
+_MONTH = re.compile(
+    rf"\b({'|'.join(_SHORT_MONTHS)})\.(?=,?\s+\d)|(?<=\d )({'|'.join(_SHORT_MONTHS)})\b\.?(?=[ ,.]|$)"
+)
+_DAY = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.(?=,|\s)")
+_STREET = re.compile(r"(?:(\b[A-Z][\w']*|\d(?:st|nd|rd|th))(\s+))?\bSt\.(\s+(?=([A-Z][\w']*)))?")
+_ERA = re.compile(r"(?<![\w.])(A\.\s?D|B\.\s?C(?:\.\s?E)?|C\.\s?E)\.")
+_HALF_DAY = re.compile(r"(?<![\w.])([AaPp])\.\s?[Mm]\.(?!\w)|(?<=\d)\s?([AaPp])[Mm]\b\.?(?!\w)")
+_DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?!\w)")
+_INITIALS = re.compile(r"(?<![\w.'])(?:[A-Z]\.\s?)+(?=\s?[A-Z][\w'])")
+_OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
+
+
+def expand_abbreviations(draft: Draft) -> None:
+    """Rewrite abbreviations as words."""
+    if "." not in draft.text and not re.search(
+        r"\b(?:Mr|Mrs|Ms|Dr|Mme|Mlle)\b|&c|\d\s?[AaPp][Mm]\b", draft.text
+    ):
+        return
+    text_end = _ends_at
+    draft.rewrite("half-day", _HALF_DAY, lambda m: _half_day(m, text_end(m)))
+    draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, text_end(m)))
+    draft.rewrite("saint-street", _STREET, _street)
+    draft.rewrite("street", _DRIVE, lambda m: f"{m[1]}Drive{'.' if text_end(m) else ''}")
+    draft.rewrite(
+        "title", _TITLE, lambda m: _TITLES[m[1] or m[2]] + (" " if m[0].endswith("-") else "")
+    )
+    draft.rewrite("title", _OF, "Monsieur")
+    draft.rewrite("title", _LONE_TITLE, lambda m: _TITLES[m[1]] + ("." if text_end(m) else ""))
+    draft.rewrite("abbreviation", _ENDINGS, _ending)
+    draft.rewrite("abbreviation", _V, " versus")
+    draft.rewrite(
+        "abbreviation", _FIGURE, lambda m: _like(m[1], _BEFORE_FIGURE[m[1].lower()]) + " "
+    )
+    draft.rewrite(
+        "month",
+        _MONTH,
+        lambda m: _SHORT_MONTHS[m[1] or m[2]] + ("." if text_end(m) and m[0][-1] == "." else ""),
+    )
+    draft.rewrite(
+        "weekday",
+        _DAY,
+        lambda m: (
+            _SHORT_DAYS[m[1]]
+            if m[1] != "Sun" and m[1] != "Sat" or m.string[m.end() : m.end() + 1] == ","
+            else None
+        ),
+    )
+    draft.rewrite("era", _ERA, lambda m: _letters(m[1]) + _stop(m))
+    draft.rewrite("letters", _DOTTED, lambda m: _letters(m[0]) + ("." if text_end(m) else ""))
+    draft.rewrite("initials", _INITIALS, _initials)
+
+
+def _ends_at(match: re.Match[str]) -> bool:
+    """Whether a sentence ends here: nothing but closing marks follows, or a capital after a space."""
+    rest = match.string[match.end() :]
+    return not rest.strip("'\")] ")
+
+
+def _stop(match: re.Match[str]) -> str:
+    """Return the stop an abbreviation keeps: at the end, or before a capital that opens a sentence."""
+    follows = re.match(r"['\")]*\s+['\"(]?[A-Z]", match.string[match.end() :])
+    return "." if _ends_at(match) or follows else ""
+
+
+def _like(model: str, word: str) -> str:
+    return word.capitalize() if model[0].isupper() else word
+
+
+def _letters(text: str) -> str:
+    return " ".join(character for character in text if character.isalpha())
+
+
+def _half_day(match: re.Match[str], end: bool) -> str:
+    letter = (match[1] or match[2]).upper()
+    before = "" if match.start() == 0 or match.string[match.start() - 1].isspace() else " "
+    return f"{before}{letter} M{'.' if end and match[0].endswith('.') else ''}"
+
+
+def _plain(match: re.Match[str], end: bool) -> str | None:
+    found = match[0]
+    words = _PLAIN.get(found) or _PLAIN.get(found.lower())
+    if words is None or (found.islower() is False and found[:1].islower()):
+        return None
+    stop = "." if end and found.endswith(".") else ""
+    return (_like(found, words) if found[0].isalpha() else words) + stop
+
+
+def _street(match: re.Match[str]) -> str:
+    before, gap, space, after = match[1] or "", match[2] or "", match[3] or "", match[4] or ""
+    proper = before not in _FUNCTION_WORDS and bool(before)
+    saint = bool(after) and (
+        not proper or re.sub(r"'?s?$", "", after) in _SAINTS or after in _SAINTS
+    )
+    if saint:
+        return f"{before}{gap}Saint{space}"
+    stop = "." if _ends_at(match) else ""
+    return f"{before}{gap}Street{stop}{space}"
+
+
+_FUNCTION_WORDS = frozenset(
+    "The At In On Of To From For And By With Near Old New Sir Lady Mr Mrs Miss Dr Was Is As Or But "
+    "When Then So That This It He She We They Our My His Her Saint Big Little Great Mount".split()
+)
+
+
+def _ending(match: re.Match[str]) -> str | None:
+    word = match[1]
+    if word in _NEEDS_NAME_BEFORE and not re.search(
+        r"[A-Z][\w']*\.?,? (?:& |and )?$", match.string[: match.start()]
+    ):
+        return None
+    if word in {"Jr", "Sr", "Esq", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq"}:
+        return _ENDING[word] + ("." if _ends_at(match) else "")
+    return _ENDING[word] + _stop(match)
+
+
+def _initials(match: re.Match[str]) -> str | None:
+    found = match[0]
+    single = found.strip()
+    if len(single) == 2:
+        before = match.string[: match.start()].rstrip()
+        # "It was I. He went": the pronoun ends a sentence; so does a letter after a lower-case word.
+        if single == "I." and not re.search(r"(?:^|[^\w'.,;:] ?)[A-Z][a-z]+$", before):
+            return None
+        if re.search(
+            r"\b(?:[Vv]itamin|[Pp]lan|[Tt]ype|[Gg]roup|[Cc]lass|[Pp]oint|[Gg]rade)$", before
+        ):
+            return None
+    follows_space = match.string[match.end() : match.end() + 1].isspace()
+    return _letters(found) + ("" if follows_space else " ")

@@ -1,0 +1,193 @@
+"""Roman numerals in English: after the names of kings, after "Chapter", and alone in headings.
+
+The pronoun "I" is the trap, with words that happen to be numerals (mix, civil) close behind; a numeral
+is read only where its neighbours say that it is one.
+"""
+
+import re
+
+from loudr_core.text.draft import Draft
+from loudr_core.text.numbers import cardinal, ordinal, roman, year
+
+__all__ = ["expand_roman"]
+
+_REGNAL = (
+    "Louis Henry Edward George Charles James William Richard John Philip Francis Napoleon "
+    "Alexander Pius Leo Gregory Benedict Clement Innocent Boniface Urban Paul Peter Ivan Nicholas "
+    "Nicolas Catherine Elizabeth Mary Frederick Wilhelm Otto Ferdinand Maximilian Rudolf Rudolph "
+    "Leopold Gustav Gustavus Christian Haakon Olaf Malcolm Robert David Alfonso Carlos Juan Umberto "
+    "Emmanuel Constantine Justinian Theodosius Ptolemy Ramses Rameses Ramesses Thutmose Amenhotep "
+    "Cleopatra Xerxes Darius Cyrus Artaxerxes Antiochus Seleucus Sixtus Julius Adrian Hadrian "
+    "Stephen Edmund Harald Harold Casimir Sigismund Baldwin Roger Manuel Michael Pedro Afonso Joseph "
+    "Franz Friedrich Karl Heinrich Ludwig Margaret Anne Isabella Christina Selassie Mehmed Murad "
+    "Suleiman Selim Seti Mithridates Humbert Oscar Eric Valdemar Basil Romanus Andronicus Callixtus "
+    "Celestine Honorius Eugene Martin Nicephorus Amadeus Albert Matthias Vladislav Ladislaus Charlemagne"
+).split()
+_COUNTED = (
+    "Chapter Book Act Part Scene Volume Vol Canto Section Appendix Letter Figure Fig Plate Stave "
+    "Psalm Sonnet Article Table Number Phase Type Class Title Mark War Apollo Lecture Lesson Chap Stage "
+    "Division Bowl Corps Army Fragment Note Exercise Rule Verse Epistle Stanza Episode Series Cycle "
+    "Paper Dialogue Elegy Ode Eclogue Satire Page Pages Chapters Books Parts Volumes"
+).split()
+_NUMERAL = r"[IVXLCDM]+"
+_AFTER_COUNTED = re.compile(
+    rf"\b({'|'.join(f'{word}|{word.upper()}' for word in _COUNTED)})(\.?\s+)({_NUMERAL})\b(?!['.]?\w)(?:(?=\.\w))?"
+)
+_AFTER_LOWER = re.compile(
+    rf"\b((?:{'|'.join(word.lower() for word in _COUNTED if word not in {'Letter', 'Number', 'War', 'Type', 'Class', 'Note', 'Mark', 'Title', 'Rule', 'Table'})})\.?\s+)({_NUMERAL})\b(?!['.]?\w)"
+)
+_AFTER_KING = re.compile(rf"\b({'|'.join(_REGNAL)})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?")
+_AFTER_NAMES = re.compile(r"(?<=[a-z])(\s+[A-Z][a-z]+\s+)(II|III|IV|V)\b(?![.'-]?\w)")
+_RANGE = re.compile(rf"\b({_NUMERAL})(\s?[–-]\s?)({_NUMERAL})\b")
+_HEADING = re.compile(rf"\A(\W*)({_NUMERAL})(\.?)(?=\W*\Z|[.:)—–]\s|\s*[—–]\s)")
+_HEADING_LONG = re.compile(rf"\A(\W*)({_NUMERAL})(?=\s+[A-Z\"'])")
+_PROSE = re.compile(rf"(?<![\w.'-])({_NUMERAL})\b(?![\w'])(?!\.\w)(?!-\w)")
+_PRONOUN_NEXT = re.compile(
+    r"\s+(?!of\b|and\b|to\b|is\b|in\b|or\b|the\b|by\b|we\b|at\b)[a-z]|\s*'(?!s\b)"
+)
+_KING_NEXT = re.compile(
+    r"\s+(?!of\b|died\b|reigned\b|came\b|ascended\b|was\b|in\b|by\b|to\b)[a-zA-Z]|\s*'(?!s\b)"
+)
+_WORDS = frozenset(
+    {
+        "MIX",
+        "DIM",
+        "LIVID",
+        "CIVIL",
+        "MILD",
+        "DID",
+        "MD",
+        "CD",
+        "DC",
+        "CC",
+        "MM",
+        "CM",
+        "ML",
+        "LCD",
+        "XL",
+        "DI",
+        "LI",
+        "CI",
+        "MI",
+        "ID",
+        "MC",
+        "CV",
+        "DM",
+        "LL",
+        "XX",
+        "VIM",
+        "MID",
+        "LID",
+        "MIC",
+        "MCI",
+        "XXL",
+    }
+)
+
+
+def expand_roman(draft: Draft, *, heading: bool) -> None:
+    """Rewrite roman numerals as words.
+
+    Parameters
+    ----------
+    draft : Draft
+    heading : bool
+        The text is a heading, where a numeral that stands alone or opens the line is a number.
+    """
+    if not re.search(r"[IVXLCDM]", draft.text):
+        return
+    if heading:
+        draft.rewrite("roman", _HEADING, _heading)
+        draft.rewrite("roman", _HEADING_LONG, _heading_long)
+    draft.rewrite("roman", _AFTER_COUNTED, _counted)
+    draft.rewrite("roman", _AFTER_KING, _king)
+    draft.rewrite("roman", _AFTER_LOWER, _lower)
+    draft.rewrite("roman", _RANGE, _range)
+    draft.rewrite("roman", _AFTER_NAMES, _named)
+    draft.rewrite("roman", _PROSE, _prose)
+
+
+def _said(numeral: str) -> str | None:
+    value = roman(numeral)
+    if value is None:
+        return None
+    return year(value) if value > 1000 else cardinal(value)
+
+
+def _titled(numeral: str) -> str | None:
+    words = _said(numeral)
+    return words and words[0].upper() + words[1:]
+
+
+def _heading(match: re.Match[str]) -> str | None:
+    words = _titled(match[2])
+    return words and f"{match[1]}{words}{match[3]}"
+
+
+def _heading_long(match: re.Match[str]) -> str | None:
+    # "I Am Legend" opens with the pronoun, "IV The Storm" with a number.
+    words = _titled(match[2]) if len(match[2]) > 1 and match[2] not in _WORDS else None
+    return words and f"{match[1]}{words}."
+
+
+def _counted(match: re.Match[str]) -> str | None:
+    words = _titled(match[3])
+    if words is None:
+        return None
+    if match[3] == "I" and _PRONOUN_NEXT.match(match.string, match.end()):
+        return None
+    if match[3] in {"C", "D", "L", "M"} and not re.match(
+        r"chapter|book|part|canto|psalm|sonnet", match[1], re.IGNORECASE
+    ):
+        return None
+    return match[1] + match[2] + words
+
+
+def _lower(match: re.Match[str]) -> str | None:
+    if len(match[2]) == 1 and match[2] != "V" and match[2] != "X":
+        return None
+    words = _said(match[2])
+    return words and match[1] + words
+
+
+def _king(match: re.Match[str]) -> str | None:
+    value = roman(match[3])
+    if value is None or value > 40 or match[3] in {"C", "D", "L", "M"}:
+        return None
+    if match[3] == "I" and _KING_NEXT.match(match.string, match.end() - len(match[4] or "")):
+        return None
+    if match[3] in {"V", "X"} and match.string[match.end() : match.end() + 1] == ".":
+        following = match.string[match.end() + 1 :].lstrip()
+        if following[:1].isupper():
+            return None
+    return f"{match[1]}{match[2]}the {_ordinal(value)}{match[4] or ''}"
+
+
+def _ordinal(value: int) -> str:
+    words = ordinal(value)
+    return words[0].upper() + words[1:]
+
+
+def _named(match: re.Match[str]) -> str | None:
+    if match[1].strip() in {"War", "Bowl", "Mark", "Part", "Act"}:
+        return None
+    value = roman(match[2])
+    return None if value is None or match[2] == "V" else f"{match[1]}the {_ordinal(value)}"
+
+
+def _range(match: re.Match[str]) -> str | None:
+    left, right = _said(match[1]), _said(match[3])
+    if left is None or right is None or match[1] in _WORDS or match[3] in _WORDS:
+        return None
+    if len(match[1]) == 1 and len(match[3]) == 1:
+        return None
+    return f"{left} to {right}"
+
+
+def _prose(match: re.Match[str]) -> str | None:
+    numeral = match[1]
+    if len(numeral) < 2 or numeral in _WORDS:
+        return None
+    if not set(numeral) <= set("IVX") and len(numeral) < 4:
+        return None
+    return _said(numeral)

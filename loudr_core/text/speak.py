@@ -1,0 +1,84 @@
+"""What a segment says: its lines normalised one by one and joined.
+
+A segment's text holds a newline wherever one block ends and the next begins. The plan and its audit
+both come here, so that the audit can say again what the plan said.
+"""
+
+from loudr_core.book.model import BlockKind
+from loudr_core.text.draft import Mapping, Normalized, unspoken_words
+from loudr_core.text.normalize import normalize
+
+__all__ = ["has_word", "line_starts", "speak", "unspoken"]
+
+_HEADINGS = frozenset({"title", "heading"})
+_CLOSERS = "\"')"
+
+
+def has_word(text: str) -> bool:
+    """Return whether a text holds a letter or digit."""
+    return any(character.isalnum() for character in text)
+
+
+def speak(text: str, kind: BlockKind, language: str) -> Normalized:
+    """Return the spoken form of a segment's text.
+
+    Parameters
+    ----------
+    text : str
+        Slices of blocks, a newline between two blocks.
+    kind : BlockKind
+        Of all of them; headings are read as titles.
+    language : str
+        BCP 47 tag.
+
+    Returns
+    -------
+    Normalized
+        Offsets are over the whole `text`.
+    """
+    if "\n" not in text:
+        return normalize(text, language=language, heading=kind in _HEADINGS)
+    spoken = ""
+    offsets: list[Mapping] = []
+    position = 0
+    for line in text.split("\n"):
+        part = normalize(line, language=language, heading=kind in _HEADINGS)
+        if spoken and part.spoken:
+            spoken += _joint(spoken, kind)
+        base = len(spoken)
+        offsets += (
+            Mapping(
+                item.start + position,
+                item.end + position,
+                item.spoken_start + base,
+                item.spoken_end + base,
+                item.rule,
+            )
+            for item in part.offsets
+        )
+        spoken += part.spoken
+        position += len(line) + 1
+    return Normalized(spoken, tuple(offsets))
+
+
+def _joint(spoken: str, kind: BlockKind) -> str:
+    if spoken.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—"):
+        return " "
+    return ", " if kind == "verse" else ". "
+
+
+def line_starts(text: str, kind: BlockKind, language: str) -> tuple[int, ...]:
+    """Return the offsets in the spoken form at which the second and later lines of a text start."""
+    starts = []
+    lines = text.split("\n")
+    for count in range(1, len(lines)):
+        before = speak("\n".join(lines[:count]), kind, language).spoken
+        after = normalize(lines[count], language=language, heading=kind in _HEADINGS).spoken
+        if before and after:
+            starts.append(len(before + _joint(before, kind)))
+    return tuple(starts)
+
+
+def unspoken(text: str, kind: BlockKind, language: str) -> list[tuple[int, int]]:
+    """Return the words of a segment's text that its spoken form does not account for."""
+    return unspoken_words(text, speak(text, kind, language))
