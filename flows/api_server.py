@@ -12,6 +12,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -80,8 +81,10 @@ class ApiServer:
         started = psutil.Process(self._process.pid).create_time()
         self._pid_file.write_text(f"{self._process.pid} {started}")
 
-    def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Return when the server answers.
+    def wait(
+        self, timeout_s: float = START_TIMEOUT_S, *, cancel: threading.Event | None = None
+    ) -> None:
+        """Return when the server answers, or when `cancel` is set.
 
         Raises
         ------
@@ -102,6 +105,8 @@ class ApiServer:
             ):
                 if answer.status == 200:
                     return
+            if cancel is not None and cancel.is_set():
+                return
             time.sleep(0.1)
         raise DeviceError(
             f"the Prefect API server did not answer in {timeout_s:.0f} s: see {self._log}, "

@@ -4,6 +4,7 @@ Shards and chapters become task runs, at most about 200 of them; what happens to
 in loudr's own tables. Truth is in the store: a flow run again finds what is finished.
 """
 
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +27,10 @@ from tasks.synthesize import synthesize
 
 __all__ = ["render_book"]
 
+logger = logging.getLogger(__name__)
+
 _THREADS = 8
+_TASKS_OF_BOOK = 3  # plan, master, publish
 _MEASURE_TASKS = 40
 _ARTIFACT_S = 3.0
 
@@ -44,16 +48,23 @@ def _run_name() -> str:
 )
 def render_book(request: RenderRequest) -> dict[str, Any]:
     """Render one book and deliver it; returns the JSON of `RenderResult`."""
-    with _opened(request) as render:
+    with _opened(request) as opened:
+        render, on_stage = opened.render, opened.on_stage
         label = render.source.stem
         made = plan(render, label)
+        on_stage("speaking")
         render.start_speaking()
+        futures = _speak_and_measure(render)
+        live.note_run(str(runtime.flow_run.id), len(futures) + _TASKS_OF_BOOK)
         with _progress(render, label):
-            for future in _speak_and_measure(render):
+            for future in futures:
                 future.result()
+        on_stage("mastering")
         master(render, label)
+        on_stage("publishing")
         result = publish(render, Path(request.dest) if request.dest else None, label)
         artifacts.publish_tables(made, result)
+        opened.result = result
     return result.as_dict()
 
 
@@ -79,7 +90,7 @@ def _speak_and_measure(render: BookRender) -> Sequence[PrefectFuture[Any]]:
 
 
 @contextmanager
-def _opened(request: RenderRequest) -> Iterator[BookRender]:
+def _opened(request: RenderRequest) -> Iterator[live.LiveRender]:
     """Yield the render that the request names, or one of its own over new engine processes."""
     found = live.find(request.live) if request.live else None
     if found is not None:
@@ -89,7 +100,7 @@ def _opened(request: RenderRequest) -> Iterator[BookRender]:
     store = open_settings_store(settings)
     size = pool_size(settings)
     with engine_pool(settings, store, size=size) as pool:
-        yield open_render(
+        render = open_render(
             Path(request.book),
             settings,
             store=store,
@@ -101,6 +112,7 @@ def _opened(request: RenderRequest) -> Iterator[BookRender]:
                 workers=size,
             ),
         )
+        yield live.LiveRender(render, lambda stage: logger.info("%s", stage))
 
 
 @contextmanager

@@ -2,26 +2,26 @@
 
 from pathlib import Path
 
+from flows.execution.protocol import OnStage
 from loudr_core.render.book import BookRender
 from loudr_core.render.result import RenderResult
 
-__all__ = ["run"]
+__all__ = ["Inline"]
 
 
-def run(render: BookRender, dest: Path | None) -> RenderResult:
-    """Return the result of every stage in order.
+class Inline:
+    """The stages one after the other; engines still work in their own processes."""
 
-    Raises
-    ------
-    LoudrError, Interrupted
-        As the stages do.
-    """
-    render.plan()
-    render.start_speaking()
-    chapters = {job.chapter: None for job in render.jobs}
-    for shard in render.shards:
-        render.speak(shard)
-    for number in chapters:
-        render.measure(number)
-    render.master()
-    return render.publish(dest)
+    def run(self, render: BookRender, dest: Path, on_stage: OnStage) -> RenderResult:
+        """Return the result of the book."""
+        render.plan()
+        on_stage("speaking")
+        render.start_speaking()
+        for number in dict.fromkeys(job.chapter for job in render.jobs):
+            render.measure(number)
+        for shard in render.shards:
+            render.speak(shard)
+        on_stage("mastering")
+        render.master()
+        on_stage("publishing")
+        return render.publish(dest)

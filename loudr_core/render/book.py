@@ -9,18 +9,25 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from loudr_core.audio.loudness import LoudnessState
 from loudr_core.audio.policy import DetectorPolicy
 from loudr_core.book.model import Book
 from loudr_core.book.read import read_book
 from loudr_core.errors import ConfigError, StoreError
+from loudr_core.jobs.choices import pcm_digest
 from loudr_core.jobs.orders import Shard, cut_shards, make_orders, override_keys
 from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
 from loudr_core.jobs.table import Job
+from loudr_core.render.deliver import file_result, gap_findings, write_book
+from loudr_core.render.finish import Mastered, master_book, refuse_gaps
+from loudr_core.render.layout import ChapterLayout, layout_book, layout_chapter
+from loudr_core.render.measure import measure_chapter
 from loudr_core.render.progress import Progress
+from loudr_core.render.result import RenderedFile, RenderResult, SegmentCounts
 from loudr_core.render.speak import CANARY_SEGMENTS, OrderPool, ShardResult, Speaking
 from loudr_core.settings import Profile
 from loudr_core.speech.orders import Choice, Order
@@ -99,6 +106,8 @@ class BookRender:
         self._pool = pool
         self._lock = threading.RLock()
         self._planned: _Planned | None = None
+        self._mastered: Mastered | None = None
+        self._opened = time.monotonic()
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
@@ -219,11 +228,121 @@ class BookRender:
         """Job key to choice, for what is finished."""
         return self._need().speaking.choices
 
-    def wait_for_chapter(self, number: int) -> None:
-        """Return when every segment of a chapter is finished."""
+    # --- assemble
+
+    def measure(self, number: int) -> LoudnessState:
+        """Wait until a chapter is spoken and return its loudness before any gain."""
         planned = self._need()
-        rows = zip(planned.jobs, planned.orders, strict=True)
-        planned.speaking.wait_for([order for job, order in rows if job.chapter == number])
+        rows = [
+            (job, order)
+            for job, order in zip(planned.jobs, planned.orders, strict=True)
+            if job.chapter == number
+        ]
+        planned.speaking.wait_for([order for _, order in rows])
+        choices = self.choices
+        chapter = next(each for each in planned.plan.chapters if each.number == number)
+        with self.timed("measure"):
+            layout, _ = layout_chapter(
+                chapter,
+                [(job, choices.get(order.job_key)) for job, order in rows],
+                sample_rate_hz=planned.plan.sample_rate_hz,
+                lead_in_ms=self._lead_in_ms if number == planned.jobs[0].chapter else 0,
+            )
+            return self._measured(layout)
+
+    def _measured(self, layout: ChapterLayout) -> LoudnessState:
+        return measure_chapter(self.store, layout, sample_rate_hz=self._need().plan.sample_rate_hz)
+
+    @property
+    def _lead_in_ms(self) -> int:
+        return self.profile.output.lead_in_ms
+
+    def master(self) -> Mastered:
+        """Lay the book out and choose its gain.
+
+        Raises
+        ------
+        QualityError
+            A segment has no audio and gaps are not allowed.
+        """
+        planned = self._need()
+        planned.speaking.wait_for(planned.orders)
+        with self._lock:
+            if self._mastered is None:
+                with self.timed("master"):
+                    layout = layout_book(
+                        planned.plan,
+                        planned.jobs,
+                        planned.orders,
+                        self.choices,
+                        lead_in_ms=self._lead_in_ms,
+                    )
+                    if not self.options.allow_gaps:
+                        refuse_gaps(layout, book_id=planned.plan.book_id)
+                    self._mastered = master_book(
+                        planned.plan, layout, self._measured, self.store, self.profile.loudness
+                    )
+            return self._mastered
+
+    # --- publish
+
+    def publish(self, dest: Path | None) -> RenderResult:
+        """Write the M4B, deliver it to a folder, and file the result in the store.
+
+        Raises
+        ------
+        PublishError, StoreError
+            The file cannot be encoded or written.
+        """
+        planned, mastered = self._need(), self.master()
+        with self.timed("publish"):
+            written = write_book(
+                planned.plan,
+                mastered,
+                store=self.store,
+                output=self.profile.output,
+                dest=dest,
+                workers=self.options.workers,
+                partial=self.options.chapters is not None,
+                cancel=self.cancel,
+            )
+        choices = self.choices
+        chosen = [choices[o.job_key] for o in planned.orders if o.job_key in choices]
+        result = self._result(planned.plan, mastered, chosen, written)
+        file_result(self.store, planned.plan, result, mastered)
+        return result
+
+    def _result(
+        self, plan: Plan, mastered: Mastered, chosen: Sequence[Choice], file: RenderedFile
+    ) -> RenderResult:
+        counts = self.progress.now()
+        wall = time.monotonic() - self._opened
+        audio_s = file.duration_s if counts.rendered == counts.total else counts.audio_s
+        orders = {order.job_key: order.id for order in self.orders}
+        findings = [
+            replace(finding, where={"segment_id": orders[choice.job_key], **finding.where})
+            for choice in {choice.job_key: choice for choice in chosen}.values()
+            for finding in choice.findings
+            if finding.severity != "info"
+        ]
+        return RenderResult(
+            book_id=plan.book_id,
+            plan_id=plan.plan_id,
+            files=(file,),
+            segments=SegmentCounts(
+                total=counts.total,
+                rendered=counts.rendered,
+                reused=counts.reused,
+                retried=counts.retried,
+                failed=counts.failed,
+            ),
+            pcm_sha256=pcm_digest(chosen),
+            loudness=mastered.loudness(),
+            rtf=wall / audio_s if audio_s else 0.0,
+            wall_s=wall,
+            findings=(*findings, *gap_findings(mastered.layout)),
+            stage_s={name: round(value, 3) for name, value in self.stage_s.items()},
+        )
 
     def _need(self) -> "_Planned":
         self.plan()

@@ -1,0 +1,249 @@
+"""`loudr`: arguments in, exit code out.
+
+Every command prints one line for an error that is not a bug, with what to do, and ends with the exit
+code of its kind (`loudr_core.errors`). With `--json` one JSON object goes to the standard output
+and everything else to the standard error.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="loudr",
+    help="Books in, mastered audiobooks out: nothing lost, every segment repeatable.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    cls=TyperGroup,
+)
+
+Book = Annotated[Path, typer.Argument(help="EPUB, Markdown or text file.", metavar="BOOK")]
+Books = Annotated[
+    list[Path],
+    typer.Argument(help="EPUB, Markdown or text files, or folders of them.", metavar="BOOK..."),
+]
+Profile = Annotated[
+    str | None,
+    typer.Option("--profile", "-p", help="A TOML profile, or the name of a shipped one."),
+]
+Engine = Annotated[str | None, typer.Option(help="Speech engine, such as `embedded`.")]
+Bundle = Annotated[Path | None, typer.Option(help="Folder with the engine's model.")]
+Voice = Annotated[str | None, typer.Option(help="A voice of the engine: `loudr voices`.")]
+Speed = Annotated[float | None, typer.Option(help="1 is the voice's own pace; 0.5 to 2.")]
+Store = Annotated[
+    str | None, typer.Option(help="Where plans, takes and results lie; default: loudr's home.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+BookId = Annotated[str, typer.Argument(help="As `loudr status` lists it; a unique start will do.")]
+Replan = Annotated[bool, typer.Option("--replan", help="Make the plan again.")]
+
+
+@app.command(
+    epilog="Example: [bold]loudr plan moby-dick.epub[/bold]  ·  "
+    "[bold]loudr plan notes.md --json | jq .chapters[/bold]"
+)
+def plan(
+    book: Book,
+    profile: Profile = None,
+    engine: Engine = None,
+    bundle: Bundle = None,
+    voice: Voice = None,
+    speed: Speed = None,
+    store: Store = None,
+    replan: Replan = False,
+    json: Json = False,
+) -> None:
+    """Read and check a book: chapters, hours, what is left out, what is wrong. Speaks nothing."""
+    from flows.commands import plan as command
+
+    settings = _settings(profile, engine, bundle, voice, speed, store)
+    command.run(book, settings, replan=replan, json_out=json)
+
+
+@app.command(
+    epilog="Examples: [bold]loudr render moby-dick.epub -o audiobooks[/bold]  ·  "
+    "[bold]loudr render books/ -o audiobooks[/bold]  ·  "
+    "[bold]loudr render novel.epub --chapters 1-2[/bold]"
+)
+def render(
+    books: Books,
+    dest: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the finished files.", metavar="DEST")
+    ] = Path(),
+    profile: Profile = None,
+    engine: Engine = None,
+    bundle: Bundle = None,
+    voice: Voice = None,
+    speed: Speed = None,
+    chapters: Annotated[
+        str | None, typer.Option(help="Only these, such as 1-3,7.", metavar="LIST")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Engine processes; default: cores.")] = None,
+    executor: Annotated[
+        str | None, typer.Option(help="`local` (a Prefect flow) or `inline` (without Prefect).")
+    ] = None,
+    store: Store = None,
+    allow_gaps: Annotated[
+        bool, typer.Option("--allow-gaps", help="Finish although a segment has no audio.")
+    ] = False,
+    replan: Replan = False,
+    json: Json = False,
+) -> None:
+    """Render books to M4B. Stopped or killed, the same command goes on where it was."""
+    from flows.commands import render as command
+
+    settings = _settings(
+        profile, engine, bundle, voice, speed, store, workers=workers, executor=executor
+    )
+    raise typer.Exit(
+        command.run(
+            books,
+            settings,
+            dest=dest,
+            chapters=chapters,
+            allow_gaps=allow_gaps,
+            replan=replan,
+            json_out=json,
+        )
+    )
+
+
+@app.command(epilog="Examples: [bold]loudr status[/bold]  ·  [bold]loudr status moby-dick[/bold]")
+def status(
+    book_id: Annotated[str | None, typer.Argument(help="One book; all when left out.")] = None,
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Say where books stand: planned, under way, finished, and where the files are."""
+    from flows.commands import status as command
+
+    command.run(book_id, _settings(None, None, None, None, None, store), json_out=json)
+
+
+@app.command(epilog="Example: [bold]loudr report moby-dick[/bold]")
+def report(
+    book_id: BookId,
+    dest: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the page.", metavar="DEST")
+    ] = Path(),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Write the listening page of a book: chapters, flagged segments with players, loudness."""
+    from flows.commands import report as command
+
+    command.run(book_id, _settings(None, None, None, None, None, store), dest=dest, json_out=json)
+
+
+@app.command(epilog="Example: [bold]loudr check audiobooks/Moby\\ Dick.m4b[/bold]")
+def check(
+    file: Annotated[Path, typer.Argument(help="An M4B file.", metavar="FILE")],
+    json: Json = False,
+) -> None:
+    """Check a finished file: container, chapters, tags, cover, loudness, ACX numbers."""
+    from flows.commands import check as command
+
+    raise typer.Exit(command.run(file, json_out=json))
+
+
+@app.command(epilog="Example: [bold]loudr voices --engine embedded[/bold]")
+def voices(
+    profile: Profile = None, engine: Engine = None, bundle: Bundle = None, json: Json = False
+) -> None:
+    """List the voices of an engine."""
+    from flows.commands import voices as command
+
+    command.run(_settings(profile, engine, bundle, None, None, None), json_out=json)
+
+
+@app.command(epilog="Example: [bold]loudr doctor[/bold]")
+def doctor(json: Json = False) -> None:
+    """Say what works on this machine, what is missing, and how to get it."""
+    from flows.commands import doctor as command
+
+    raise typer.Exit(command.run(_settings(None, None, None, None, None, None), json_out=json))
+
+
+def _settings(
+    profile: str | None,
+    engine: str | None,
+    bundle: Path | None,
+    voice: str | None,
+    speed: float | None,
+    store: str | None,
+    **more: Any,
+) -> Any:
+    from flows.configuration import load
+
+    return load(
+        profile,
+        engine=engine,
+        bundle=str(bundle) if bundle else None,
+        voice=voice,
+        speed=speed,
+        store=store,
+        **more,
+    )
+
+
+@app.callback(invoke_without_command=True)
+def _global(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True)
+    ] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        typer.echo(f"loudr {version_of('loudr')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    from loudr_core.errors import LoudrError
+    from loudr_core.render.speak import Interrupted
+
+    try:
+        code = app(standalone_mode=False)
+    except LoudrError as error:
+        code = _say(error)
+    except (KeyboardInterrupt, Interrupted):
+        typer.echo("loudr: interrupted; the same command goes on where it stopped", err=True)
+        code = 130
+    except BrokenPipeError:
+        code = 141
+    except Exception as error:
+        code = _usage(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(error: Any) -> int:
+    from flows.output import error_json
+
+    message = " ".join(str(error.message).split())
+    if "--json" in sys.argv:
+        typer.echo(error_json(error))
+    typer.echo(f"loudr: {message}", err=True)
+    return int(error.exit_code)
+
+
+def _usage(error: Exception) -> int:
+    """Return 2 after a wrong use of the command line, as click shows it; re-raise a bug."""
+    import click
+
+    if isinstance(error, click.exceptions.Abort):
+        typer.echo("loudr: interrupted", err=True)
+        return 130
+    show = getattr(error, "show", None)
+    if not callable(show):
+        raise error
+    show()
+    return int(getattr(error, "exit_code", 2))

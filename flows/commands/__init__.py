@@ -1,0 +1,1 @@
+"""What each command of `loudr` does; `flows.cli` holds their arguments."""

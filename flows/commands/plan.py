@@ -1,0 +1,47 @@
+"""`loudr plan`."""
+
+from pathlib import Path
+from typing import Any
+
+from flows.configuration import Settings
+from flows.opening import engine_pool, open_render, open_settings_store
+from flows.output import console, print_json, show_plan
+from loudr_core.jobs.plan import Plan
+from loudr_core.render.book import RenderOptions
+
+__all__ = ["plan_json", "run"]
+
+
+def run(book: Path, settings: Settings, *, replan: bool, json_out: bool) -> None:
+    """Plan one book and print the plan."""
+    store = open_settings_store(settings)
+    options = RenderOptions(replan=replan)
+    with engine_pool(settings, store, size=1) as pool:
+        render = open_render(book, settings, store=store, pool=pool, options=options)
+        with console.status("reading the book"):
+            plan = render.plan()
+    if json_out:
+        print_json(plan_json(plan))
+    else:
+        show_plan(plan, eta_s=None)
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """Return the object of `plan --json`."""
+    data = plan.as_dict()
+    return {
+        "book_id": plan.book_id,
+        "plan_id": plan.plan_id,
+        "title": plan.metadata["title"],
+        "authors": plan.metadata["authors"],
+        "language": plan.metadata["language"],
+        "chapters": data["chapters"],
+        "segments": plan.segments,
+        "left_out": data["left_out"],
+        "generated": data["generated"],
+        "findings": data["findings"],
+        "audit": plan.audit,
+        "est_audio_s": plan.est_audio_s,
+        "eta_s": None,
+        "jobs": f"{plan.folder}/jobs.parquet",
+    }

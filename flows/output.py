@@ -1,0 +1,111 @@
+"""What commands print: JSON for machines, tables for people, numbers that read well."""
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from loudr_core.errors import LoudrError
+from loudr_core.findings import Finding
+from loudr_core.jobs.plan import Plan
+
+__all__ = [
+    "console",
+    "duration",
+    "error_json",
+    "print_json",
+    "show_findings",
+    "show_plan",
+]
+
+console = Console(stderr=True, highlight=False)
+"""People read here; the standard output is for results."""
+
+_SHOWN = 12
+_COLOURS = {"error": "bold red", "warning": "yellow", "info": "dim"}
+
+
+def print_json(data: object) -> None:
+    """Print one JSON object on the standard output."""
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2, default=str) + "\n")
+    sys.stdout.flush()
+
+
+def error_json(error: LoudrError) -> str:
+    """Return the JSON of an error: `error{code, message, exit_code, where}`."""
+    body = {
+        "code": _code(error),
+        "message": error.message,
+        "exit_code": error.exit_code,
+        "where": error.context,
+    }
+    return json.dumps({"error": body}, ensure_ascii=False, default=str)
+
+
+def _code(error: LoudrError) -> str:
+    name = type(error).__name__.removesuffix("Error")
+    return "".join(f"-{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as a person says them: `3 h 21 min`, `4 min 10 s`, `12.3 s`."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def show_findings(findings: "list[Finding] | tuple[Finding, ...]") -> None:
+    """Print findings, worst first, the rest as a count."""
+    ranked = sorted(findings, key=lambda f: ("error", "warning", "info").index(f.severity))
+    for finding in ranked[:_SHOWN]:
+        where = " ".join(str(value) for value in finding.where.values())
+        console.print(
+            f"[{_COLOURS[finding.severity]}]{finding.severity:7}[/] {finding.code}: ", end=""
+        )
+        console.print(f"{finding.message} ({where})" if where else finding.message, markup=False)
+    if len(ranked) > _SHOWN:
+        console.print(f"… and {len(ranked) - _SHOWN} more findings; --json has them all")
+
+
+def show_plan(plan: Plan, *, eta_s: float | None) -> None:
+    """Print a plan: chapters, hours, what is left out, findings."""
+    authors = ", ".join(plan.metadata["authors"])
+    console.print(f"[bold]{_escape(plan.metadata['title'])}[/bold]  {_escape(authors)}")
+    table = Table(box=None, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("chapter", overflow="fold")
+    table.add_column("segments", justify="right")
+    table.add_column("audio", justify="right")
+    for chapter in plan.chapters:
+        table.add_row(
+            str(chapter.number),
+            _escape("  " * chapter.level + chapter.title),
+            str(chapter.segments),
+            duration(chapter.est_audio_s),
+        )
+    console.print(table)
+    show_findings(plan.findings)
+    _show_left_out(plan)
+    eta = f", about {duration(eta_s)} to render" if eta_s else ""
+    console.print(
+        f"{plan.segments} segments, about {duration(plan.est_audio_s)} of audio{eta}; every one of "
+        f"{plan.audit['source_chars']} characters accounted for"
+    )
+    console.print(f"book {plan.book_id}, plan {plan.plan_id}", style="dim")
+
+
+def _show_left_out(plan: Plan) -> None:
+    reasons: dict[str, list[int]] = {}
+    for row in plan.left_out:
+        reasons.setdefault(row.reason, []).append(row.characters)
+    for reason, sizes in sorted(reasons.items()):
+        console.print(f"[dim]left out[/]  {reason}: {len(sizes)} places, {sum(sizes)} characters")
+
+
+def _escape(text: Any) -> str:
+    return str(text).replace("[", "\\[")

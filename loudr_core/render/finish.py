@@ -1,0 +1,172 @@
+"""Master a book and write its file: one gain, encoded pieces, chapters, tags, delivery."""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loudr_core.arrays import Mono
+from loudr_core.audio.acx import acx_report
+from loudr_core.audio.loudness import LoudnessState
+from loudr_core.audio.master import Gain, Master, plan_gain
+from loudr_core.canonical import digest
+from loudr_core.errors import QualityError
+from loudr_core.jobs.plan import Plan
+from loudr_core.render.layout import BookLayout, ChapterLayout
+from loudr_core.render.pcm import BookPcm
+from loudr_core.settings import LoudnessProfile
+from loudr_core.store.protocol import ObjectStore
+
+__all__ = ["Mastered", "MasteredPcm", "master_book", "refuse_gaps"]
+
+CODEC_HEADROOM_DB = 0.3
+"""Room under the true-peak limit for what AAC adds to a peak: 0.2 dB at most over a novel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Mastered:
+    """A book laid out, measured and given its gain.
+
+    Parameters
+    ----------
+    layout : BookLayout
+    gain : Gain
+    states : tuple of LoudnessState
+        Of each chapter of the layout, after the gain.
+    """
+
+    layout: BookLayout
+    gain: Gain
+    states: tuple[LoudnessState, ...]
+
+    def loudness(self) -> dict[str, Any]:
+        """Return integrated loudness, true peak and gain of the book, rounded for people."""
+        whole = LoudnessState.joined(self.states).loudness()
+        peak = whole.true_peak_dbtp
+        if self.gain.limited:
+            peak = min(peak, self.gain.limit_dbtp)
+        return {
+            "integrated_lufs": _rounded(whole.integrated_lufs),
+            "true_peak_dbtp": _rounded(peak),
+            "gain_db": self.gain.gain_db,
+            "limited": self.gain.limited,
+        }
+
+    def chapter_levels(self) -> list[dict[str, Any]]:
+        """Return loudness and ACX numbers of each chapter."""
+        return [
+            {
+                "number": chapter.number,
+                "integrated_lufs": _rounded(state.loudness().integrated_lufs),
+                "acx": acx_report(state).as_dict(),
+            }
+            for chapter, state in zip(self.layout.chapters, self.states, strict=True)
+        ]
+
+
+def refuse_gaps(layout: BookLayout, *, book_id: str) -> None:
+    """Raise when a segment has no audio.
+
+    Raises
+    ------
+    QualityError
+        It names the first such segment and its cause.
+    """
+    if layout.gaps:
+        first = layout.gaps[0]
+        more = f" and {len(layout.gaps) - 1} more" if len(layout.gaps) > 1 else ""
+        raise QualityError(
+            f"{book_id}: segment {first.segment_id}{more} has no audio: {first.cause}. Run again "
+            "to try once more, or finish without it by --allow-gaps",
+            book=book_id,
+            segments=[gap.segment_id for gap in layout.gaps],
+        )
+
+
+def master_book(
+    plan: Plan,
+    layout: BookLayout,
+    measure: Callable[[ChapterLayout], LoudnessState],
+    store: ObjectStore,
+    profile: LoudnessProfile,
+) -> Mastered:
+    """Choose the gain of a book and keep it for the next render of the plan.
+
+    Parameters
+    ----------
+    measure : callable
+        Gives a chapter's state before any gain.
+    """
+    states = [measure(chapter) for chapter in layout.chapters]
+    key = f"{plan.folder}/gain.json"
+    target = [profile.target_lufs, profile.true_peak_dbtp]
+    gain = plan_gain(
+        LoudnessState.joined(states).loudness(),
+        target_lufs=profile.target_lufs,
+        true_peak_limit_dbtp=profile.true_peak_dbtp - CODEC_HEADROOM_DB,
+        previous_gain_db=_kept_gain(store.get(key), target),
+    )
+    store.put(key, json.dumps({"gain_db": gain.gain_db, "target": target}).encode())
+    scaled = tuple(state.scaled(gain.gain_db) for state in states)
+    return Mastered(layout=layout, gain=gain, states=scaled)
+
+
+class MasteredPcm:
+    """The samples of the finished book, read anywhere, and a name for any stretch of them."""
+
+    def __init__(self, pcm: BookPcm, mastered: Mastered) -> None:
+        self._pcm = pcm
+        self._layout = mastered.layout
+        self._gain = mastered.gain
+        self._master = Master(mastered.gain, mastered.layout.sample_rate_hz)
+
+    def read(self, start: int, n_samples: int) -> Mono:
+        """Return samples [start, start + n_samples) after the gain; silence outside the book."""
+        return self._master.read(self._pcm.read, start, n_samples)
+
+    def identify(self, start: int, n_samples: int) -> str:
+        """Return a name that no other samples share, without reading them."""
+        margin = self._master.margin_samples
+        low, high = start - margin, start + n_samples + margin
+        gain = [self._gain.gain_db, self._gain.limit_dbtp if self._gain.limited else None]
+        takes = [
+            [take.take_key, take.start - start]
+            for chapter in self._layout.chapters
+            if chapter.start < high and chapter.end > low
+            for take in chapter.takes_in(low, high)
+        ]
+        return digest(["stretch-1", n_samples, gain, takes])
+
+
+def levels_json(mastered: Mastered) -> Mapping[str, Any]:
+    """Return the numbers of the report page: per chapter, and the loudness curve of the book."""
+    return {
+        "loudness": mastered.loudness(),
+        "chapters": mastered.chapter_levels(),
+        "curve": loudness_curve(mastered.states),
+    }
+
+
+def loudness_curve(states: Sequence[LoudnessState], *, points: int = 600) -> list[list[float]]:
+    """Return at most about `points` pairs of seconds and short-term LUFS over the book."""
+    whole = LoudnessState.joined(list(states))
+    hop_s = max(1.0, whole.n_samples / whole.sample_rate_hz / points)
+    curve = whole.short_term_lufs(hop_s)
+    return [
+        [round(3.0 + place * hop_s, 1), round(float(value), 1)]
+        for place, value in enumerate(curve)
+        if math.isfinite(value)
+    ]
+
+
+def _kept_gain(data: bytes | None, target: list[float]) -> float | None:
+    try:
+        kept = json.loads(data) if data else None
+        return float(kept["gain_db"]) if kept and kept["target"] == target else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _rounded(value: float) -> float | None:
+    return round(value, 2) if math.isfinite(value) else None
