@@ -25,9 +25,16 @@ CLOSED = {
 
 SOLE_IMPORTER = {
     "onnxruntime": "loudr_core/speech/session.py",
+    "hibari": "loudr_core/speech/embedded.py",
     "boto3": "loudr_core/store/s3.py",
     "botocore": "loudr_core/store/s3.py",
+    "ebooklib": "loudr_core/book/package.py",
+    "lxml": "loudr_core/book/parse.py",
+    "markdown_it": "loudr_core/book/tokens.py",
+    "sentencex": "loudr_core/text/sentences.py",
+    "num2words": "loudr_core/text/foreign.py",
     "pydub": "loudr_core/audio/clips.py",
+    "soxr": "loudr_core/audio/resample.py",
 }
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "manager"}
 
