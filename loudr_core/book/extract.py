@@ -18,9 +18,12 @@ from loudr_core.book.tokens import markdown_as_markup
 __all__ = ["extract_characters"]
 
 _SKIPPED = ("script", "style", "template", "noframes", "head")
+_OF_HEAD = frozenset(
+    {"head", "title", "meta", "link", "base", "style", "script", "noscript", "template"}
+)
 _LIGATURE = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
 _DROPPED = re.compile(
-    "[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+    "[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
     "\x00-\x08\x0e-\x1b\x7f\x81\x8d\x8f\x90\x9d]"
 )
 _OLD_CODE = re.compile("[\x80-\x9f]")
@@ -62,19 +65,24 @@ class _Collector:
     def __init__(self) -> None:
         self.parts: list[str] = []
         self.skipping = 0
+        self.drawings = 0
+        """Open `svg` elements; a `title` in one is shown, others are not."""
 
     def start(self, name: str, attributes: dict[str, str | None]) -> None:
-        if self.skipping or name in _SKIPPED:
+        if self.skipping or name in _SKIPPED or (name == "title" and not self.drawings):
             self.skipping += 1
-            return
-        if name == "img":
+        elif name == "svg":
+            self.drawings += 1
+        elif name == "img":
             self.parts.append(attributes.get("alt") or "")
         elif name == "math":
             self.parts.append(attributes.get("alttext") or "")
 
     def end(self, name: str) -> None:
-        del name  # well-formed in XML; the HTML parser calls this for skipped elements only
-        self.skipping = max(0, self.skipping - 1)
+        if self.skipping:
+            self.skipping -= 1
+        elif name == "svg" and self.drawings:
+            self.drawings -= 1
 
     def text(self, data: str) -> None:
         if not self.skipping:
@@ -130,35 +138,32 @@ def _html_names() -> bytes:
 
 
 class _HtmlText(html.parser.HTMLParser):
+    """Feeds a collector only the tags that it counts, since others may lack their end."""
+
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.collector = _Collector()
-        self.in_body = False
-        self.in_title = False
+        self.in_head = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         tag = _local(tag)
-        if tag == "body" and not self.in_body:
-            self.in_body = True
+        if self.in_head and tag not in _OF_HEAD:
             self.collector.skipping = 0  # the head was left open
-            self.collector.parts.clear()
-        if tag == "title" and not self.in_body:
-            self.in_title = True
-        if not self.collector.skipping or tag in _SKIPPED:
+        self.in_head = tag == "head" or (self.in_head and tag in _OF_HEAD)
+        if not self.collector.skipping or tag in _SKIPPED or tag == "title":
             self.collector.start(tag, dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "title":
-            self.in_title = False
-        if tag in _SKIPPED:
+        tag = _local(tag)
+        if tag in _SKIPPED or tag == "svg" or (tag == "title" and not self.collector.drawings):
             self.collector.end(tag)
+        self.in_head = self.in_head and tag != "head"
 
     def handle_data(self, data: str) -> None:
-        if not self.in_title:
-            self.collector.text(data)
+        self.collector.text(data)
 
 
 def _by_html(text: str) -> str:

@@ -16,6 +16,7 @@ from loudr_core.errors import BookError
 from loudr_core.findings import Finding
 
 __all__ = [
+    "C1",
     "Element",
     "attribute",
     "children",
@@ -32,6 +33,11 @@ __all__ = [
 
 Element: TypeAlias = Any
 """An lxml element; lxml ships no types."""
+
+C1: Final[dict[int, str | None]] = {
+    code: bytes([code]).decode("cp1252", errors="ignore") or None for code in range(0x80, 0xA0)
+}
+"""Control codes that no book means, to the Windows-1252 characters at their places."""
 
 MAX_DEPTH: Final = 2000
 """Nested elements beyond this are not a book; Python's own recursion is not used."""
@@ -72,7 +78,7 @@ def decode(data: bytes, *, href: str, findings: list[Finding]) -> str:
             codec = "utf-8"  # a wide encoding whose declaration could be read byte by byte
     for attempt in (codec, "utf-8"):
         try:
-            return data.decode(attempt)
+            return data.decode(attempt).translate(C1)
         except (LookupError, UnicodeError):
             continue
     findings.append(
@@ -127,6 +133,7 @@ def parse_html(text: str, *, href: str) -> Element | None:
         remove_comments=True,
         remove_pis=True,
     )
+    text = _NOT_XML.sub("", text)
     text = _DOCTYPE.sub("", _XML_DECLARATION.sub("", text, count=1), count=1)
     try:
         root = etree.fromstring(text.encode("utf-8"), parser)

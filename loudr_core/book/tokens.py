@@ -22,6 +22,14 @@ _FRONT_MATTER: Final = re.compile(
 )
 
 
+_SOUND: Final = re.compile(
+    r"""(?:[^<]|<!--.*?-->|<(?![A-Za-z/!?])
+    |<(script|style|template)\b[^<>]*>.*?</\1\s*>
+    |</?[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*>)*""",
+    re.S | re.X | re.I,
+)
+
+
 def front_matter(text: str) -> tuple[str, str]:
     """Return the lines between `---` marks at the top, and the text behind them."""
     match = _FRONT_MATTER.match(text)
@@ -103,6 +111,11 @@ def _footnote_mark(state: Any, silent: bool) -> bool:
     return True
 
 
+def _raw_html(content: str) -> str:
+    """Return HTML that stands in Markdown; what is cut short would swallow text and is text."""
+    return content if _SOUND.fullmatch(content) else html.escape(content)
+
+
 def _anchor(name: str) -> str:
     return "fn-" + re.sub(r"[^\w-]", "-", name)
 
@@ -119,6 +132,8 @@ def as_html(text: str) -> str:
         f'<a epub:type="noteref" href="#{_anchor(tokens[i].meta["name"])}">'
         f"{html.escape(tokens[i].meta['name'])}</a>"
     )
+    rules["html_block"] = lambda tokens, i, _o, _e: _raw_html(tokens[i].content)
+    rules["html_inline"] = lambda tokens, i, _o, _e: _raw_html(tokens[i].content)
     return str(parser.render(text))
 
 
@@ -136,7 +151,7 @@ def _collect(tokens: Sequence[Token], parts: list[str]) -> None:
         elif token.type == "footnote_ref":
             parts.append(html.escape(token.meta["name"]))
         elif token.type in {"html_block", "html_inline"}:
-            parts.append(token.content)
+            parts.append(_raw_html(token.content))
         elif token.children is not None:
             _collect(token.children, parts)
         elif token.content:

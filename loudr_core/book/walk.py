@@ -25,7 +25,7 @@ from loudr_core.book.blocks import (
     words_of,
 )
 from loudr_core.book.model import Block, Mark, MarkKind, Span
-from loudr_core.book.parse import Element, attribute, first, local_name
+from loudr_core.book.parse import C1, Element, attribute, first, local_name
 
 __all__ = ["FOLD", "Section", "Walked", "walk"]
 
@@ -39,10 +39,7 @@ _DELETED: Final = (
 _LIGATURES: Final = dict(
     zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)
 )
-_C1: Final = {
-    code: bytes([code]).decode("cp1252", errors="ignore") or None for code in range(0x80, 0xA0)
-}
-FOLD: Final[dict[int, str | None]] = {**dict.fromkeys(_DELETED), **_LIGATURES, **_C1}
+FOLD: Final[dict[int, str | None]] = {**dict.fromkeys(_DELETED), **_LIGATURES, **C1}
 """Character by character part of the fold, for `str.translate`."""
 
 _SECTIONS: Final = frozenset({"section", "article", "div", "nav", "main"})
@@ -160,7 +157,7 @@ class _Fold:
     def _open(self, element: Element) -> bool:
         """Enter an element; return whether its content belongs to the stream."""
         name = local_name(element)
-        if name in OUTSIDE:
+        if name in OUTSIDE or (name == "title" and not self._in_drawing()):
             self.out.left_out += name != "head"
             return False
         self._ids.extend(v for v in (element.get("id"), _anchor_name(element)) if v)
@@ -182,6 +179,9 @@ class _Fold:
         self._waiting.append(here)
         self._add_alternative(element, name)
         return True
+
+    def _in_drawing(self) -> bool:
+        return any(local_name(opened.element) == "svg" for opened in self._stack)
 
     def _close(self) -> None:
         here = self._stack.pop()
