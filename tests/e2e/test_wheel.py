@@ -1,4 +1,4 @@
-"""The built wheel works where nothing of the tree is: from an empty folder, by its console script."""
+"""The built wheel works where nothing of the tree is: from an empty folder, by its own script."""
 
 import shutil
 import subprocess
