@@ -1,10 +1,11 @@
 """Samples to AAC-LC packets, in parallel, on a grid that does not depend on who encodes what.
 
-Each chapter is cut anew, from its own start, into pieces of about a minute. A piece is encoded alone
-with `roll_frames` of the book on either side, and of its packets exactly those of its own frames are
-kept; the rolls let the encoder's rate control and window decisions settle, so that the seams are as
-good as the rest. Packet k of the book then depends on the samples around it and on the grid, never on
-the number of workers, and an edit in one chapter leaves the packets of the others as they were.
+Each chapter is cut anew, from its own start, into pieces of about a minute. A piece is encoded
+alone with `roll_frames` of the book on either side, and of its packets exactly those of its own
+frames are kept; the rolls let the encoder's rate control and window decisions settle, so that the
+seams are as good as the rest. Packet k of the book then depends on the samples around it and on the
+grid, never on the number of workers, and an edit in one chapter leaves the packets of the others as
+they were.
 
 The rolls are real samples across chapter borders too: chapters end in silence, so this costs no
 independence, and a book whose chapters do not is still seamless. Outside the book there is silence.
@@ -156,7 +157,7 @@ def pieces_of(chapter_samples: Sequence[int]) -> list[Piece]:
         frames, rest = divmod(n_samples, FRAME_SAMPLES)
         if rest or frames < 1:
             raise ValueError(
-                f"chapter {chapter} has {n_samples} samples: pad it to a multiple of {FRAME_SAMPLES}"
+                f"chapter {chapter} has {n_samples} samples, not whole frames of {FRAME_SAMPLES}"
             )
         n_pieces = max(1, (frames + PIECE_FRAMES // 2) // PIECE_FRAMES)
         for k in range(n_pieces):
@@ -219,7 +220,7 @@ def encode_piece(samples: Mono, piece: Piece, encoding: Encoding) -> list[bytes]
     return kept
 
 
-def open_encoder(encoding: Encoding) -> Any:
+def _open_encoder(encoding: Encoding) -> Any:
     """Return PyAV's opened AAC codec context; its `extradata` is the AudioSpecificConfig."""
     context = av.CodecContext.create("aac", "w")
     context.sample_rate = encoding.sample_rate_hz
@@ -236,7 +237,7 @@ def open_encoder(encoding: Encoding) -> Any:
 
 
 def _encode(samples: Mono, encoding: Encoding) -> list[bytes]:
-    context = open_encoder(encoding)
+    context = _open_encoder(encoding)
     packets: list[bytes] = []
     for start in range(0, len(samples), _FEED_SAMPLES):
         part = np.ascontiguousarray(samples[None, start : start + _FEED_SAMPLES])
@@ -330,8 +331,8 @@ def encode_book(
     cache : PacketCache, optional
         Asked for each piece before encoding, told afterwards. A damaged entry is encoded again.
     identify : callable, optional
-        `identify(start, n_samples)` names samples without reading them, so that a piece in the cache
-        is not even decoded. Without it the samples are read and hashed.
+        `identify(start, n_samples)` names samples without reading them, so that a piece in the
+        cache is not even decoded. Without it the samples are read and hashed.
     on_piece : callable, optional
         Told of each piece as it is yielded, and whether it came from the cache.
 

@@ -12,7 +12,7 @@ import av.error
 
 from loudr_core.findings import Finding
 
-__all__ = ["Cover", "prepare_cover"]
+__all__ = ["Cover", "media_type_of", "prepare_cover"]
 
 _JPEG = b"\xff\xd8\xff"
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -38,8 +38,8 @@ def prepare_cover(data: bytes) -> tuple[Cover | None, list[Finding]]:
     Parameters
     ----------
     data : bytes
-        The image file of the book. JPEG and PNG keep every byte; WebP, GIF, BMP, TIFF and AVIF become
-        JPEG where FFmpeg decodes them.
+        The image file of the book. JPEG and PNG keep every byte; WebP, GIF, BMP, TIFF and AVIF
+        become JPEG where FFmpeg decodes them.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def _cover(data: bytes, frame: Any) -> tuple[Cover, list[Finding]]:
 
 
 def _looks_like_image(data: bytes) -> bool:
-    """Say whether the first bytes are of a raster image; FFmpeg would also try videos and playlists."""
+    """Say whether the first bytes are a picture's; FFmpeg would also try videos and playlists."""
     if media_type_of(data) or data.startswith((b"GIF8", b"BM", b"II*\0", b"MM\0*")):
         return True
     return data[8:12] == b"WEBP" or data[4:12] in (b"ftypavif", b"ftypavis")
@@ -98,7 +98,7 @@ def _looks_like_image(data: bytes) -> bool:
 
 @contextmanager
 def _decoded(data: bytes) -> Iterator[Any]:
-    with av.open(io.BytesIO(data)) as container:
+    with av.open(io.BytesIO(data), "r") as container:
         stream = container.streams.video[0]
         width, height = stream.codec_context.width, stream.codec_context.height
         if width * height > _MAX_PIXELS:

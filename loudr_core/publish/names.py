@@ -3,10 +3,10 @@
 import re
 import unicodedata
 
-__all__ = ["MAX_NAME_BYTES", "file_name"]
+__all__ = ["MAX_NAME_BYTES", "cut_utf8", "file_name"]
 
 MAX_NAME_BYTES = 200
-"""Bytes of a name in UTF-8, suffix included; file systems end at 255 and sync tools add to names."""
+"""Bytes of a name in UTF-8, suffix included: file systems end at 255, sync tools add to names."""
 
 # Forbidden on Windows or special to a shell's path; a colon also splits names on macOS.
 _FORBIDDEN = {
