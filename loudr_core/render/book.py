@@ -18,6 +18,7 @@ from loudr_core.audio.policy import DetectorPolicy
 from loudr_core.book.model import Book
 from loudr_core.book.read import read_book
 from loudr_core.errors import ConfigError, StoreError
+from loudr_core.findings import Finding
 from loudr_core.jobs.choices import pcm_digest
 from loudr_core.jobs.orders import Shard, cut_shards, make_orders, override_keys
 from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
@@ -296,7 +297,7 @@ class BookRender:
         """
         planned, mastered = self._need(), self.master()
         with self.timed("publish"):
-            written = write_book(
+            file, said = write_book(
                 planned.plan,
                 mastered,
                 store=self.store,
@@ -308,12 +309,17 @@ class BookRender:
             )
         choices = self.choices
         chosen = [choices[o.job_key] for o in planned.orders if o.job_key in choices]
-        result = self._result(planned.plan, mastered, chosen, written)
+        result = self._result(planned.plan, mastered, chosen, file, said)
         file_result(self.store, planned.plan, result, mastered)
         return result
 
     def _result(
-        self, plan: Plan, mastered: Mastered, chosen: Sequence[Choice], file: RenderedFile
+        self,
+        plan: Plan,
+        mastered: Mastered,
+        chosen: Sequence[Choice],
+        file: RenderedFile,
+        said: Sequence[Finding],
     ) -> RenderResult:
         counts = self.progress.now()
         wall = time.monotonic() - self._opened
@@ -340,7 +346,7 @@ class BookRender:
             loudness=mastered.loudness(),
             rtf=wall / audio_s if audio_s else 0.0,
             wall_s=wall,
-            findings=(*findings, *gap_findings(mastered.layout)),
+            findings=(*findings, *gap_findings(mastered.layout), *said),
             stage_s={name: round(value, 3) for name, value in self.stage_s.items()},
         )
 

@@ -1,0 +1,200 @@
+"""Write a mastered book to its M4B, and file what came of it."""
+
+import json
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from loudr_core.errors import StoreError
+from loudr_core.findings import Finding
+from loudr_core.jobs.plan import Plan
+from loudr_core.publish.aac import Encoding, encode_book, pieces_of
+from loudr_core.publish.cover import Cover, prepare_cover
+from loudr_core.publish.m4b import ChapterMark, M4bSpec, write_m4b
+from loudr_core.publish.names import file_name
+from loudr_core.publish.tags import Tags
+from loudr_core.render.finish import Mastered, MasteredPcm, levels_json
+from loudr_core.render.layout import BookLayout
+from loudr_core.render.pcm import BookPcm
+from loudr_core.render.result import RenderedFile, RenderResult
+from loudr_core.render.speak import Interrupted
+from loudr_core.settings import OutputProfile
+from loudr_core.store.protocol import ObjectStore
+
+__all__ = ["file_result", "gap_findings", "read_result", "write_book"]
+
+
+def write_book(
+    plan: Plan,
+    mastered: Mastered,
+    *,
+    store: ObjectStore,
+    output: OutputProfile,
+    dest: Path | None,
+    workers: int,
+    partial: bool,
+    cancel: threading.Event,
+) -> tuple[RenderedFile, tuple[Finding, ...]]:
+    """Encode the book, write its M4B to `dest`, and keep a copy in the store.
+
+    Parameters
+    ----------
+    dest : Path or None
+        Folder of deliverables; only the store gets the file when None.
+    workers : int
+        Threads that encode.
+    partial : bool
+        The render is of some chapters only; the file's name says so.
+
+    Raises
+    ------
+    PublishError, StoreError
+        The file cannot be encoded, written or stored.
+    Interrupted
+        `cancel` was set.
+    """
+    layout = mastered.layout
+    encoding = Encoding(sample_rate_hz=layout.sample_rate_hz, bit_rate=output.bit_rate)
+    cover, findings = _cover(plan, store)
+    spec = M4bSpec(
+        encoding=encoding,
+        n_samples=layout.n_samples,
+        chapters=[
+            ChapterMark(title=chapter.title, start=chapter.start, end=chapter.end)
+            for chapter in layout.chapters
+        ],
+        tags=_tags(plan, layout),
+        cover=cover,
+    )
+    pcm = MasteredPcm(BookPcm(store, layout), mastered)
+    packets = encode_book(
+        pcm,
+        pieces_of([chapter.n_samples for chapter in layout.chapters]),
+        encoding,
+        workers=workers,
+        cache=_PieceCache(store),
+        identify=pcm.identify,
+    )
+    name = file_name(_title(plan, layout, partial=partial), ".m4b", fallback=plan.book_id)
+    with tempfile.TemporaryDirectory(prefix="loudr-") as aside:
+        target = (dest if dest is not None else Path(aside)) / name
+        written = write_m4b(target, _stoppable(packets, cancel), spec)
+        store.put_file(f"{plan.folder}/out/{name}", target)
+    where = str(target) if dest is not None else f"{store.url}/{plan.folder}/out/{name}"
+    file = RenderedFile(
+        path=where,
+        format="m4b",
+        bytes=written.n_bytes,
+        sha256=written.sha256,
+        duration_s=written.duration_s,
+        chapters=len(layout.chapters),
+    )
+    return file, (*findings, *written.findings)
+
+
+def gap_findings(layout: BookLayout) -> list[Finding]:
+    """Return an error for each segment without audio."""
+    return [
+        Finding(
+            code="render-gap",
+            severity="error",
+            message=f"no audio: {gap.cause}",
+            where={
+                "segment_id": gap.segment_id,
+                "start_s": round(gap.at_sample / layout.sample_rate_hz, 3),
+            },
+        )
+        for gap in layout.gaps
+    ]
+
+
+def file_result(store: ObjectStore, plan: Plan, result: RenderResult, mastered: Mastered) -> None:
+    """Keep the result and the levels of a render beside its plan."""
+    document = {"result": result.as_dict(), "levels": levels_json(mastered)}
+    store.put(
+        f"{plan.folder}/report/render.json",
+        json.dumps(document, ensure_ascii=False).encode(),
+    )
+
+
+def read_result(store: ObjectStore, plan: Plan) -> Mapping[str, Any] | None:
+    """Return the document of `file_result`, or None when the plan was not finished.
+
+    Raises
+    ------
+    StoreError
+        It is damaged.
+    """
+    data = store.get(f"{plan.folder}/report/render.json")
+    if data is None:
+        return None
+    try:
+        document: Mapping[str, Any] = json.loads(data)
+    except ValueError as error:
+        raise StoreError(
+            f"the result of {plan.book_id} is damaged; render again", book=plan.book_id
+        ) from error
+    return document
+
+
+class _PieceCache:
+    """Encoded pieces in the store, so that a render after a change encodes only what changed."""
+
+    def __init__(self, store: ObjectStore) -> None:
+        self._store = store
+
+    def get(self, key: str, /) -> bytes | None:
+        return self._store.get(f"aac/{key[:2]}/{key}")
+
+    def put(self, key: str, data: bytes, /) -> None:
+        self._store.put(f"aac/{key[:2]}/{key}", data)
+
+
+def _stoppable(packets: Iterator[bytes], cancel: threading.Event) -> Iterator[bytes]:
+    for packet in packets:
+        if cancel.is_set():
+            raise Interrupted
+        yield packet
+
+
+def _cover(plan: Plan, store: ObjectStore) -> tuple[Cover | None, list[Finding]]:
+    data = store.get(plan.cover_key) if plan.cover_key else None
+    return prepare_cover(data) if data else (None, [])
+
+
+def _title(plan: Plan, layout: BookLayout, *, partial: bool) -> str:
+    title = str(plan.metadata["title"])
+    if not partial:
+        return title
+    numbers = ",".join(str(chapter.number) for chapter in layout.chapters)
+    return f"{title} (chapters {numbers})"
+
+
+def _tags(plan: Plan, layout: BookLayout) -> Tags:
+    said = plan.metadata
+    identifiers = said["identifiers"]
+    gaps = [
+        f"{gap.segment_id} at {gap.at_sample / layout.sample_rate_hz:.1f} s" for gap in layout.gaps
+    ]
+    return Tags(
+        title=said["title"],
+        authors=tuple(said["authors"]),
+        narrator=f"{plan.voice} (synthetic voice)",
+        language=said["language"],
+        date=said["date"],
+        subtitle=said["subtitle"],
+        description=said["description"],
+        rights=said["rights"],
+        publisher=said["publisher"],
+        series=said["series"],
+        series_part=said["series_part"],
+        isbn=identifiers.get("isbn", ""),
+        asin=identifiers.get("asin", ""),
+        voice=plan.voice,
+        engine=plan.engine,
+        producer=f"loudr {version('loudr')}",
+        gaps=tuple(gaps),
+    )
