@@ -129,7 +129,7 @@ def parse_html(text: str, *, href: str) -> Element | None:
         encoding="utf-8",  # whatever a meta element says
         recover=True,
         no_network=True,
-        huge_tree=False,
+        huge_tree=True,  # for its depth; HTML has no entities to expand
         remove_comments=True,
         remove_pis=True,
     )

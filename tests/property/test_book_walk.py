@@ -30,7 +30,7 @@ BLOCK = [
 ]  # fmt: skip
 EMPTY = ["br", "hr", "wbr"]
 OUT = ["script", "style", "template"]
-ENTITIES = ["&nbsp;", "&mdash;", "&amp;", "&lt;", "&#160;", "&eacute;", "&shy;", "&#8203;", "&hellip;"]
+ENTITIES = ["&nbsp;", "&mdash;", "&amp;", "&lt;", "&#160;", "&eacute;", "&shy;", "&#8203;"]
 WORDS = ["footnote", "noteref", "chapter", "poem", "title", "pagebreak", "titlepage", "endnotes"]
 
 
@@ -148,8 +148,7 @@ def test_every_character_has_one_place(bodies: list[str], data: st.DataObject) -
     check(read_epub(epub(bodies, links), name="x.epub", title="x"))
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(lines=st.lists(st.one_of(
+LINES = st.one_of(
     LETTERS,
     LETTERS.map(lambda t: f"# {t}"),
     LETTERS.map(lambda t: f"## {t}"),
@@ -158,15 +157,26 @@ def test_every_character_has_one_place(bodies: list[str], data: st.DataObject) -
     LETTERS.map(lambda t: f"[^n]: {t}"),
     LETTERS.map(lambda t: f"    {t}"),
     LETTERS.map(lambda t: f"a *{t}* `{t}` [l](u) ![{t}](i.png) x[^n]"),
-    st.sampled_from(["", "---", "***", "<div>", "</div>", "<b>x</b> &amp; &nbsp;y", "```", "|a|b|", "|-|-|"]),
-), max_size=14))  # fmt: skip
+    st.sampled_from(["", "---", "***", "<div>", "</div>", "<b>x</b> &amp; &nbsp;y", "<?", "<!--"]),
+    st.sampled_from(["```", "|a|b|", "|-|-|", "<script>", "<p"]),
+)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(lines=st.lists(LINES, max_size=14))
 def test_markdown_loses_nothing(lines: list[str]) -> None:
     source = "\n".join(["Word", "", *lines]).encode()
     check(read_markdown(source, Path("x.md")))
 
 
+PLAIN = st.one_of(
+    st.sampled_from(list("ab<&>\n \r\f*ﬁ\u0085\u0092\x0b\x1c")),
+    st.characters(exclude_categories=("Cs",)),
+)
+
+
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=st.text(st.one_of(st.sampled_from(list("ab<&>\n \r\f*ﬁ\u0085\u0092\x0b\x1c")), st.characters(exclude_categories=("Cs",))), max_size=60))  # fmt: skip
+@given(text=st.text(PLAIN, max_size=60))
 def test_plain_text_loses_nothing(text: str) -> None:
     check(read_text(("Word\n\n" + text).encode(), Path("x.txt")))
 
@@ -177,10 +187,14 @@ SMALL = epub(
 )
 
 
+CHANGES = st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(0, 255)), max_size=8)
+
+
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(changes=st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(0, 255)), max_size=8),
-       cut=st.one_of(st.none(), st.integers(0, len(SMALL))))  # fmt: skip
-def test_damaged_archives_are_read_or_refused(changes: list[tuple[int, int]], cut: int | None) -> None:
+@given(changes=CHANGES, cut=st.one_of(st.none(), st.integers(0, len(SMALL))))
+def test_damaged_archives_are_read_or_refused(
+    changes: list[tuple[int, int]], cut: int | None
+) -> None:
     data = bytearray(SMALL)
     for place, value in changes:
         data[place] = value
@@ -188,6 +202,10 @@ def test_damaged_archives_are_read_or_refused(changes: list[tuple[int, int]], cu
         check(read_epub(bytes(data[:cut]), name="x.epub", title="x"))
     except BookError as error:
         assert "\n" not in error.message
+
+
+FILES = ["META-INF/container.xml", "p.opf", "nav.xhtml", "d0.xhtml"]
+PIECES = [b"<", b">", b"&", b'"', b"\xff", b"\x00", b"</", b"<!--", b"]]>", b"&x;"]
 
 
 def repack(data: bytes, name: str, content: bytes) -> bytes:
@@ -199,15 +217,13 @@ def repack(data: bytes, name: str, content: bytes) -> bytes:
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(name=st.sampled_from(["META-INF/container.xml", "p.opf", "nav.xhtml", "d0.xhtml"]), data=st.data())
+@given(name=st.sampled_from(FILES), data=st.data())
 def test_damaged_files_are_read_or_refused(name: str, data: st.DataObject) -> None:
     with zipfile.ZipFile(io.BytesIO(SMALL)) as archive:
         content = bytearray(archive.read(name))
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(0, len(content) - 1))
-        piece = data.draw(
-            st.sampled_from([b"<", b">", b"&", b"\"", b"\xff", b"\x00", b"</", b"<!--", b"]]>", b"&x;"])
-        )
+        piece = data.draw(st.sampled_from(PIECES))
         content[place : place + data.draw(st.integers(0, 3))] = piece
     try:
         book = read_epub(repack(SMALL, name, bytes(content)), name="x.epub", title="x")
