@@ -8,7 +8,7 @@ import re
 
 from loudr_core.text.draft import Draft
 
-__all__ = ["MONTHS", "expand_abbreviations"]
+__all__ = ["MONTHS", "expand_abbreviations", "expand_initials"]
 
 _TITLES = {
     "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor",
@@ -48,6 +48,9 @@ _BEFORE_FIGURE = {
     "nos": "numbers", "sec": "section", "art": "article", "bk": "book", "pt": "part",
     "ca": "circa", "c": "circa", "l": "line", "ll": "lines", "par": "paragraph",
 }  # fmt: skip
+_BEFORE_ROMAN = frozenset(
+    {"vol", "vols", "ch", "chap", "chaps", "bk", "pt", "fig", "figs", "sec", "art"}
+)
 _SAINTS = frozenset(
     (
         "John Paul Peter James George Mary Mark Luke Matthew Andrew Patrick Nicholas Petersburg "
@@ -75,7 +78,7 @@ _PLAINS = re.compile(
 )
 _V = re.compile(r"(?<=[a-z]) v\.(?= [A-Z])")
 _FIGURE = re.compile(
-    rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?(?=\d|[IVXLC]+\b)",
+    rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?(?=\d|(?-i:[IVXLC]+\b))",
     re.IGNORECASE,
 )
 _MONTH = re.compile(
@@ -108,9 +111,7 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite("title", _LONE_TITLE, lambda m: _TITLES[m[1]] + ("." if text_end(m) else ""))
     draft.rewrite("abbreviation", _ENDINGS, _ending)
     draft.rewrite("abbreviation", _V, " versus")
-    draft.rewrite(
-        "abbreviation", _FIGURE, lambda m: _like(m[1], _BEFORE_FIGURE[m[1].lower()]) + " "
-    )
+    draft.rewrite("abbreviation", _FIGURE, _figure)
     draft.rewrite(
         "month",
         _MONTH,
@@ -126,8 +127,13 @@ def expand_abbreviations(draft: Draft) -> None:
         ),
     )
     draft.rewrite("era", _ERA, lambda m: _letters(m[1]) + _stop(m))
-    draft.rewrite("letters", _DOTTED, lambda m: _letters(m[0]) + ("." if text_end(m) else ""))
-    draft.rewrite("initials", _INITIALS, _initials)
+    draft.rewrite("letters", _DOTTED, _dotted)
+
+
+def expand_initials(draft: Draft) -> None:
+    """Take the stops off initials; after the roman numerals, for "V. The storm" is no initial."""
+    if "." in draft.text:
+        draft.rewrite("initials", _INITIALS, _initials)
 
 
 def _ends_at(match: re.Match[str]) -> bool:
@@ -142,12 +148,33 @@ def _stop(match: re.Match[str]) -> str:
     return "." if _ends_at(match) or follows else ""
 
 
+def _figure(match: re.Match[str]) -> str | None:
+    word = match[1].lower()
+    if not match.string[match.end()].isdigit() and word not in _BEFORE_ROMAN:
+        return None
+    return _like(match[1], _BEFORE_FIGURE[word]) + " "
+
+
 def _like(model: str, word: str) -> str:
     return word.capitalize() if model[0].isupper() else word
 
 
 def _letters(text: str) -> str:
     return " ".join(character for character in text if character.isalpha())
+
+
+_COMPASS = {"N": "north", "S": "south", "E": "east", "W": "west"}
+
+
+def _dotted(match: re.Match[str]) -> str:
+    letters = _letters(match[0])
+    plain = letters.replace(" ", "")
+    surname = re.match(r"\s+[A-Z][a-z]", match.string[match.end() :])
+    if not surname and re.fullmatch(r"[NS][EW]|N?N[EW]|S?S[EW]|E[NS]E|W[NS]W", plain):
+        # "S.S.E." is south-southeast: the last two letters are one word.
+        head = "".join(f"{_COMPASS[letter]}-" for letter in plain[:-2])
+        return head + "".join(_COMPASS[letter] for letter in plain[-2:]) + _stop(match)
+    return letters + ("." if _ends_at(match) else "")
 
 
 def _half_day(match: re.Match[str], end: bool) -> str:

@@ -61,7 +61,7 @@ _UNITS = {
     "GB": ("gigabyte", "gigabytes"), "MB": ("megabyte", "megabytes"), "kB": ("kilobyte", "kilobytes"),
     "KB": ("kilobyte", "kilobytes"), "TB": ("terabyte", "terabytes"), "hp": ("horsepower", "horsepower"),
     "rpm": ("R P M", "R P M"), "ha": ("hectare", "hectares"), "V": ("volt", "volts"), "kV": ("kilovolt", "kilovolts"),
-    "dB": ("decibel", "decibels"), "cc": ("C C", "C C"), "mL": ("milliliter", "milliliters"),
+    "dB": ("decibel", "decibels"), "sq. mi": ("square mile", "square miles"), "sq. ft": ("square foot", "square feet"), "sq. km": ("square kilometer", "square kilometers"), "cc": ("C C", "C C"), "mL": ("milliliter", "milliliters"),
 }  # fmt: skip
 _NEED_STOP = frozenset(
     {"in", "min", "sec", "pt", "mi", "hp", "ha", "m", "g", "l", "L", "V", "W", "ms", "gal", "qt"}
@@ -86,9 +86,11 @@ _PENCE = re.compile(r"(?<![\w.])(\d{1,2})(½)?d\.(?=\W|$)")
 _CENTS = re.compile(rf"(?<![\w.])({_N})\s?¢")
 _AFTER_MONEY = re.compile(rf"(?<![\w.,])({_N})(?:\.(\d+))?\s?([€£¥₹₽])(?!\d)")
 _PERCENT = re.compile(rf"(?<![\w.,])({_NUMBER})(?:\s?[–-]\s?({_NUMBER}))?\s?(%|‰)")
-_TEMPERATURE = re.compile(rf"(?<![\w.,])([−-]\s?)?({_NUMBER})\s?°\s?([CFK])\b")
+_TEMPERATURE = re.compile(
+    rf"(?<![\w.,])([−-]\s?)?({_NUMBER})\s?°\s?([CFK])\b(?:\.(?=\s+[a-z]|[,;:]))?"
+)
 _ANGLE = re.compile(
-    rf"(?<![\w.,])([−-]\s?)?({_NUMBER})\s?°(?:\s?(\d{{1,2}})['′](?:\s?(\d{{1,2}}(?:\.\d+)?)(?:\"|″|''))?)?(?:\s?([NSEW])\b)?"
+    rf"(?<![\w.,])([−-]\s?)?({_NUMBER})\s?°(?:\s?(\d{{1,2}})['′](?:\s?(\d{{1,2}}(?:\.\d+)?)(?:\"|″|''))?)?(?:\s?([NSEW])\b(?:\.(?=\s+[a-z]|[,;:]))?)?"
 )
 _HEIGHT = re.compile(r"(?<![\w.,])(\d{1,2})'\s?(\d{1,2})(?:\"|'')(?!\w)")
 _PHONE = re.compile(
@@ -193,6 +195,7 @@ def expand_amounts(draft: Draft) -> None:
     draft.rewrite("times", _DIMENSION, " by ")
     draft.rewrite("power", _POWER, " to the ")
     draft.rewrite("scale", _TRAILING_SCALE, lambda m: f"{_amount(m[1])} {_SCALE[m[2]]}")
+    draft.rewrite("note-number", _RAISED, lambda m: None if _raised(m) else "")
     draft.rewrite("raised", _RAISED, _raised)
     draft.rewrite("ordinal", _ORDINAL, _ordinal)
     draft.rewrite(
@@ -200,7 +203,7 @@ def expand_amounts(draft: Draft) -> None:
         _RATIO,
         lambda m: (
             f"{spell_number(m[1])} to {spell_number(m[2])}"
-            if len(m[2]) == 1
+            if len(m[2]) == 1 and not re.search(r"\b[A-Z]\w*\.? ?$", m.string[: m.start()])
             else f"{spell_number(m[1])}, {spell_number(m[2])}"
         ),
     )
@@ -314,7 +317,13 @@ def _angle(match: re.Match[str]) -> str:
 def _unit(match: re.Match[str]) -> str | None:
     figures, gap, unit, power, stop = match[1], match[2], match[3], match[4], match[5] or ""
     rest = match.string[match.end() :]
-    if unit in _NEED_STOP and not stop and re.match(r"\s*[A-Za-z]", rest) and gap != "":
+    if (
+        unit in _NEED_STOP
+        and not stop
+        and not power
+        and re.match(r"\s*[A-Za-z]", rest)
+        and gap != ""
+    ):
         return None
     if unit == "in" and (not stop or re.match(r"\s*['\"]?[A-Z]|\s*$", rest)):
         return None
@@ -330,7 +339,7 @@ def _raised(match: re.Match[str]) -> str:
     if match[1]:
         before = re.search(r"\w+$", match.string[: match.start()])
         word = before[0] if before else ""
-        if word.isdigit() or len(word) == 1:
+        if word.isdigit() or len(word) <= 2:
             return " squared" if match[1] == "²" else " cubed"
         return f" {match[1].translate(_TO_FIGURES)} " if word.isdigit() else ""
     if match[2]:
@@ -364,8 +373,4 @@ def _integer(match: re.Match[str]) -> str:
     words = spell_number(match[0])
     before = match.string[: match.start()][-1:]
     after = match.string[match.end() :][:1]
-    # "1. First" opens a list or a line: the number is its first word.
-    opens = not match.string[: match.start()].strip("'\"( ")
-    if opens:
-        words = words[0].upper() + words[1:]
     return (" " if before.isalnum() else "") + words + (" " if after.isalnum() else "")

@@ -49,7 +49,7 @@ _QUANTITY = frozenset(
     "cattle volts watts calories more or per times items rounds dead head".split()
 )
 _BEFORE_QUANTITY = re.compile(
-    r"(?:\b(?:[Nn]umber|[Rr]oom|[Pp]ages?|[Ll]ines?|some|nearly|almost|over|than|another|these|those|only|all)|[×+=<>÷])\s*$"
+    r"(?:\b(?:[Nn]umber|[Rr]oom|[Pp]ages?|[Ll]ines?|some|nearly|almost|another|these|those)|[×+=<>÷])\s*$"
 )
 _STRONG_BEFORE = re.compile(r"\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Tt]ill|[Dd]uring|[Yy]ear|[Ff]rom)\s*$")
 

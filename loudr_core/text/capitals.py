@@ -31,7 +31,12 @@ _SHORT_WORDS = frozenset(
 )
 _WORD = r"[A-Z]+(?:'[A-Z]+)*"
 _RUN = re.compile(rf"(?<![\w'.])(?:{_WORD})(?:[ ,;:-]+(?:{_WORD}))+(?![\w])(?!'\w)")
-_LONE = re.compile(r"(?<![\w'.-])([A-Z]{2,}(?:'[A-Z]+)*)(?![\w-])(?!'[A-Z])(?!\.\w)")
+_LONE = re.compile(
+    r"(?<![\w'.-])((?:[A-Z]{2,}|[A-Z]'[A-Z]{2,})(?:'[A-Z]+)*)(?![\w-])(?!'[A-Z])(?!\.\w)"
+)
+_OPENS = re.compile(r"(?:\A|[.!?:])\W*\Z")
+_SYLLABLE = re.compile(r"[BCDFGHJKLMNPRSTVWXYZ][AEIOU][BCDFGHJKLMNPRSTVWXYZ]\Z")
+"""Three letters that can be said as a word, as "RUN" and "HOT" in emphasis."""
 _PIECE = re.compile(_WORD)
 
 
@@ -57,7 +62,7 @@ def _run(match: re.Match[str]) -> str | None:
     ordinary = [word for word in words if len(word) > 1 and not _is_acronym(word)]
     if not any(len(word) > 2 or word in _SHORT_WORDS for word in ordinary):
         return None
-    opens = not re.search(r"\w", match.string[: match.start()])
+    opens = bool(_OPENS.search(match.string[: match.start()]))
     state = {"first": opens}
 
     def lower(piece: re.Match[str]) -> str:
@@ -83,13 +88,13 @@ def _lone(match: re.Match[str]) -> str | None:
     if _is_acronym(word):
         return None
     plain = word.split("'")[0]
-    if len(word) < 4 and word not in _SHORT_WORDS:
+    if len(word) < 4 and word not in _SHORT_WORDS and not _SYLLABLE.match(word):
         return None
     if len(plain) == 1 and "'" not in word:
         return None
     if re.match(r"[DLO]'[A-Z]{2}", word):
         return _capitalised(word)
-    opens = not re.search(r"\w", match.string[: match.start()])
+    opens = bool(_OPENS.search(match.string[: match.start()]))
     if word == "I" or word.startswith("I'"):
         return "I" + word[1:].lower()
     return _capitalised(word) if opens else word.lower()

@@ -122,10 +122,10 @@ def _name(match: re.Match[str]) -> str | None:
 
 _SPACES = re.compile(r"\s+")
 _BEFORE_MARK = re.compile(r" +(?=[,;:!?)](?!\w))| +(?=\.(?!\w|\.))|(?<=\() +")
-_EMPTY_PAIR = re.compile(r'\(\s*\)|"\s*"')
+_EMPTY_PAIR = re.compile(r"\(\s*\)")
 _STOPS = re.compile(r"\.(?:\s?\.){2,}|(?<!\.)\.\.(?!\.)")
-_COMMAS = re.compile(r"([,;:])(?:\s*[,;:])+|[,;:]+(?=[.!?])")
-_DASHES = re.compile(r"-{2,}|—(?:\s*[—-])+|(?<=\s)-(?=\s)")
+_COMMAS = re.compile(r"([,;:])(?:\s*[,;:])+|[,;:]+(?=[.!?])|(?<!\.)\.(?=[,;:])")
+_DASHES = re.compile(r"-{2,}|—(?:\s*[—-])+|(?<=\s)-(?=\s|\Z)")
 
 
 def tidy(draft: Draft) -> None:

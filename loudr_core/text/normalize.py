@@ -8,7 +8,7 @@ end has nothing left to interpret. Normalising twice gives the same as once.
 import re
 from functools import lru_cache
 
-from loudr_core.text.abbreviations import expand_abbreviations
+from loudr_core.text.abbreviations import expand_abbreviations, expand_initials
 from loudr_core.text.amounts import expand_amounts, expand_fractions, expand_spelled_units
 from loudr_core.text.calendar import expand_calendar
 from loudr_core.text.capitals import lower_capitals
@@ -20,7 +20,7 @@ from loudr_core.text.symbols import expand_addresses, expand_symbols
 
 __all__ = ["Mapping", "Normalized", "normalize"]
 
-_FIGURE = re.compile(r"[\d½-¾⅐-⅞²³¹⁰-₉]")
+_FIGURE = re.compile(r"[\d¼-¾⅐-⅞²³¹⁰-₉]")
 _TERMINAL = re.compile(r"[.!?:;,—][\"')]*\Z")
 _ROUNDS = 3
 
@@ -76,6 +76,7 @@ def _english(draft: Draft, heading: bool) -> None:
     expand_addresses(draft)
     expand_abbreviations(draft)
     expand_roman(draft, heading=heading)
+    expand_initials(draft)
     if _FIGURE.search(draft.text):
         expand_calendar(draft)
         expand_fractions(draft)

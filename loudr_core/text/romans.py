@@ -31,10 +31,10 @@ _COUNTED = (
 ).split()
 _NUMERAL = r"[IVXLCDM]+"
 _AFTER_COUNTED = re.compile(
-    rf"\b({'|'.join(f'{word}|{word.upper()}' for word in _COUNTED)})(\.?\s+)({_NUMERAL})\b(?!['.]?\w)(?:(?=\.\w))?"
+    rf"\b({'|'.join(f'{word}|{word.upper()}' for word in _COUNTED)})(\.?\s+)({_NUMERAL})\b(?!['.]?\w)"
 )
 _AFTER_LOWER = re.compile(
-    rf"\b((?:{'|'.join(word.lower() for word in _COUNTED if word not in {'Letter', 'Number', 'War', 'Type', 'Class', 'Note', 'Mark', 'Title', 'Rule', 'Table'})})\.?\s+)({_NUMERAL})\b(?!['.]?\w)"
+    rf"\b((?:{'|'.join(word.lower() for word in _COUNTED if word not in {'Letter', 'Number', 'War', 'Type', 'Class', 'Note', 'Mark', 'Title', 'Rule', 'Table'})})\s+|(?:vol|chap|ch|fig)\.\s+)({_NUMERAL})\b(?!['.]?\w)"
 )
 _AFTER_KING = re.compile(rf"\b({'|'.join(_REGNAL)})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?")
 _AFTER_NAMES = re.compile(r"(?<=[a-z])(\s+[A-Z][a-z]+\s+)(II|III|IV|V)\b(?![.'-]?\w)")

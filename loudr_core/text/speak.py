@@ -44,7 +44,7 @@ def speak(text: str, kind: BlockKind, language: str) -> Normalized:
     for line in text.split("\n"):
         part = normalize(line, language=language, heading=kind in _HEADINGS)
         if spoken and part.spoken:
-            spoken += _joint(spoken, kind)
+            spoken += _joint(spoken, part.spoken, kind)
         base = len(spoken)
         offsets += (
             Mapping(
@@ -61,10 +61,13 @@ def speak(text: str, kind: BlockKind, language: str) -> Normalized:
     return Normalized(spoken, tuple(offsets))
 
 
-def _joint(spoken: str, kind: BlockKind) -> str:
-    if spoken.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—"):
+def _joint(before: str, after: str, kind: BlockKind) -> str:
+    """Return what parts two lines: a mark where the first has none and does not run on."""
+    if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—"):
         return " "
-    return ", " if kind == "verse" else ". "
+    if kind == "verse":
+        return ", "
+    return " " if after.lstrip(_CLOSERS)[:1].islower() else ". "
 
 
 def line_starts(text: str, kind: BlockKind, language: str) -> tuple[int, ...]:
@@ -75,7 +78,7 @@ def line_starts(text: str, kind: BlockKind, language: str) -> tuple[int, ...]:
         before = speak("\n".join(lines[:count]), kind, language).spoken
         after = normalize(lines[count], language=language, heading=kind in _HEADINGS).spoken
         if before and after:
-            starts.append(len(before + _joint(before, kind)))
+            starts.append(len(before + _joint(before, after, kind)))
     return tuple(starts)
 
 

@@ -38,6 +38,7 @@ _SIGNS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("section", re.compile(r"§§?\s*"), " section "),
     ("paragraph", re.compile(r"¶\s*"), " paragraph "),
     ("copyright", re.compile(r"\s*©\s*"), " copyright "),
+    ("pound-sign", re.compile(r"\s*℔\.?"), " pounds"),
     ("number-sign", re.compile(r"№\s*"), " number "),
     ("currency", re.compile(r"\s*\$"), " dollar "),
     ("currency", re.compile(r"\s*£"), " pound "),
