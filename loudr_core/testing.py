@@ -172,9 +172,10 @@ def _tones(request: SpeechRequest, variant: str) -> Mono:
     octave = 2.0 if request.voice == "high" else 1.0
     seed = low64([variant, request.text, request.seed])
     noise = np.random.Generator(np.random.Philox(key=seed))
-    # Places count too: otherwise a word said twice would be a stretch repeated.
-    places = np.arange(len(codes))
-    pitch = octave * (110.0 + 17.0 * (codes % 13) + 29.0 * ((places * (places + 3)) % 11))
+    # Places count too, and never in the same order again: otherwise a word said twice, or any two
+    # stretches a period apart, would be a stretch repeated.
+    places = np.random.Generator(np.random.Philox(key=0)).random(len(codes))
+    pitch = octave * (110.0 + 17.0 * (codes % 13) + 900.0 * places)
     pitch *= 1.0 + 0.02 * noise.random()
     frequency = np.repeat(pitch, per_character)
     phase = 2.0 * np.pi * np.cumsum(frequency) / _RATE_HZ

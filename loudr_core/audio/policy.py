@@ -33,29 +33,36 @@ class DetectorPolicy:
     pause_below_loud_db: float = 45.0
     """What counts as silence inside a take."""
 
-    clip_level: float = 0.999
-    """Share of full scale at which a sample counts as clipped …"""
+    clip_share_of_peak: float = 0.98
+    """Share of the take's peak above which flat tops are looked for."""
     clip_run: int = 3
-    """… when this many follow one another at nearly one value …"""
+    """So many samples of one value make a flat top."""
     clip_runs: int = 2
-    """… this many times. A sample beyond full scale always counts."""
+    """So many flat tops condemn a take …"""
+    clip_level: float = 0.999
+    """… and one is enough at this share of full scale."""
 
     dc_offset: float = 0.01
     """Largest mean of a take, as a share of full scale."""
 
-    dropout_s: float = 0.008
+    dropout_s: float = 0.010
     """Shortest run of digital silence that counts when speech breaks off into it …"""
     dropout_below_loud_db: float = 30.0
     """… or out of it at this level under the loud one."""
+    dropout_edge_below_loud_db: float = 15.0
+    """The same where the silence is the take's edge: an engine may fade there quickly."""
 
-    level_jump_db: float = 15.0
-    """Largest change of loud level between neighbouring windows."""
-    level_window_s: float = 0.6
+    level_jump_db: float = 14.5
+    """Largest change of level between neighbouring windows …"""
+    level_window_s: float = 1.0
+    """… of this length …"""
+    level_speech_s: float = 0.35
+    """… that hold at least so much speech."""
 
-    truncated_below_loud_db: float = 25.0
-    """A take whose last 50 ms are louder than this was cut."""
+    truncated_below_loud_db: float = 30.0
+    """A take whose end is louder than this was cut."""
 
-    repeat_correlation: float = 0.80
+    repeat_correlation: float = 0.75
     """Likeness of two stretches from which they count as one, repeated."""
     repeat_window_s: float = 0.8
     """Shortest stretch that is compared."""

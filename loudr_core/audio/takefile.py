@@ -160,7 +160,7 @@ def decode_take(data: bytes) -> Take:
 
 def _flac(file: io.BytesIO) -> Any:
     # mutagen's annotations are partial: FLAC() is untyped and its tags are a union of no use here.
-    return mutagen.flac.FLAC(file)  # type: ignore[no-untyped-call]
+    return mutagen.flac.FLAC(file)
 
 
 def _tags(flac: Any) -> dict[str, str]:
