@@ -1,7 +1,7 @@
 """`loudr`: arguments in, exit code out.
 
-Every command prints one line for an error that is not a bug, with what to do, and ends with the exit
-code of its kind (`loudr_core.errors`). With `--json` one JSON object goes to the standard output
+Every command prints one line for an error that is not a bug, with what to do, and ends with the
+exit code of its kind (`loudr_core.errors`). With `--json` one JSON object goes to the standard output
 and everything else to the standard error.
 """
 

@@ -32,6 +32,7 @@ __all__ = [
     "PlanRequest",
     "Speaker",
     "book_id_of",
+    "find_books",
     "find_plans",
     "load_plan",
     "plan_book",
@@ -235,6 +236,12 @@ def load_plan(store: ObjectStore, book_id: str, plan_id: str) -> tuple[Plan, lis
             book=book_id,
         )
     return plan, read_jobs(table)
+
+
+def find_books(store: ObjectStore) -> list[str]:
+    """Return the ids of the books that have a whole plan."""
+    keys = (key.split("/") for key in store.list("books/"))
+    return sorted({parts[1] for parts in keys if parts[-1] == "plan.json"})
 
 
 def find_plans(store: ObjectStore, book_id: str) -> list[str]:

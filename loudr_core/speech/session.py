@@ -1,8 +1,7 @@
 """Sessions of onnxruntime, and the class of machine that their numbers belong to.
 
-The only importer of onnxruntime among our modules. The embedded voice is the exception by birth:
-hibari opens its own CPU session inside its constructor, with one thread, and takes none from
-outside.
+The only importer of onnxruntime among our modules. hibari opens a CPU session of its own inside its
+constructor and takes none from outside; `embedded_voice` lets go of that one.
 
 onnxruntime falls back to the CPU with a warning when a provider cannot load, so a render would end
 hours late and still look right; `open_session` compares what it got with what was asked for.
@@ -18,7 +17,7 @@ import onnxruntime
 
 from loudr_core.errors import BundleError, ConfigError, DeviceError
 
-__all__ = ["PROVIDERS", "open_session", "render_class"]
+__all__ = ["available_providers", "PROVIDERS", "open_session", "render_class"]
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 """Our names of providers, and onnxruntime's."""
@@ -121,6 +120,11 @@ def render_class(provider: str = "cpu", *, precision: str = "float32") -> dict[s
         "precision": precision,
         "fft": FFT_BACKEND,
     }
+
+
+def available_providers() -> tuple[str, ...]:
+    """Return the execution providers that the installed onnxruntime was built with."""
+    return tuple(onnxruntime.get_available_providers())
 
 
 def _available(provider: str) -> str:

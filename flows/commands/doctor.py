@@ -1,0 +1,153 @@
+"""`loudr doctor`: what works on this machine, what is missing, and how to get it."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
+
+import psutil
+from rich.table import Table
+
+from flows.configuration import Settings
+from flows.opening import open_settings_store, pool_size
+from flows.output import console, print_json
+from loudr_core.errors import LoudrError
+from loudr_core.speech.protocol import SpeechRequest
+from loudr_core.speech.registry import open_engine
+from loudr_core.speech.session import available_providers
+
+__all__ = ["Diagnosis", "diagnose", "run"]
+
+_BAD_DEVICE = 6
+_MIN_FREE_BYTES = 2 << 30
+_MARKS = {"ok": "[green]ok[/]", "missing": "[yellow]missing[/]", "broken": "[bold red]broken[/]"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """One thing that was looked at; `missing` is optional, `broken` stops a render."""
+
+    what: str
+    state: Literal["ok", "missing", "broken"]
+    detail: str
+
+
+def run(settings: Settings, *, json_out: bool) -> int:
+    """Print what was found; returns 6 when something that a render needs is broken."""
+    findings = list(diagnose(settings))
+    healthy = all(finding.state != "broken" for finding in findings)
+    if json_out:
+        print_json({"ok": healthy, "checks": [asdict(finding) for finding in findings]})
+    else:
+        table = Table(box=None, pad_edge=False)
+        for column in ("", "what", "detail"):
+            table.add_column(column, overflow="fold")
+        for finding in findings:
+            table.add_row(_MARKS[finding.state], finding.what, finding.detail)
+        console.print(table)
+    return 0 if healthy else _BAD_DEVICE
+
+
+def diagnose(settings: Settings) -> Iterator[Diagnosis]:
+    """Yield every finding, in the order in which a render needs the things."""
+    yield Diagnosis(
+        what="Python",
+        state="ok" if sys.version_info >= (3, 11) else "broken",
+        detail=f"{platform.python_version()} on {platform.machine()}, "
+        f"{len(os.sched_getaffinity(0))} cores, "
+        f"{psutil.virtual_memory().available / 2**30:.1f} GiB of memory free",
+    )
+    yield _runtime()
+    yield _caught("store", lambda: _store(settings))
+    yield _caught("engine processes", lambda: f"{pool_size(settings)} fit this machine")
+    yield _caught(f"engine {settings.engine}", lambda: _engine(settings))
+    yield _distribution("Prefect", "prefect", "the local executor", needed=True)
+    yield _extra("the ASR listener", "faster_whisper", "asr")
+    yield _extra("the loudkit text funnel", "loudkit", "loudkit-text")
+    probe = shutil.which("ffprobe")
+    yield Diagnosis(
+        what="ffprobe",
+        state="ok" if probe else "missing",
+        detail=probe or "only a second opinion in tests: the package ffmpeg has it",
+    )
+
+
+def _runtime() -> Diagnosis:
+    """Say which onnxruntime is in: the CPU and the GPU package overwrite one another."""
+    found = [name for name in ("onnxruntime", "onnxruntime-gpu") if _installed(name)]
+    providers = ", ".join(available_providers())
+    if len(found) == 2:
+        return Diagnosis(
+            what="onnxruntime",
+            state="broken",
+            detail="onnxruntime and onnxruntime-gpu are both installed and overwrite one another: "
+            "remove both, then install requirements/base.txt or requirements/gpu.txt",
+        )
+    if not found:
+        return Diagnosis(
+            what="onnxruntime", state="broken", detail="not installed: requirements/base.txt has it"
+        )
+    return Diagnosis(
+        what="onnxruntime",
+        state="ok",
+        detail=f"{found[0]} {version(found[0])}; providers {providers}",
+    )
+
+
+def _store(settings: Settings) -> str:
+    store = open_settings_store(settings)
+    store.put("doctor/probe", b"probe")
+    store.delete("doctor/probe")
+    free = shutil.disk_usage(store.url).free if os.path.isdir(store.url) else None  # noqa: PTH112
+    if free is not None and free < _MIN_FREE_BYTES:
+        raise LoudrError(f"{store.url} has {free / 2**30:.1f} GiB free; a book needs about 2")
+    return store.url + (f", {free / 2**30:.0f} GiB free" if free is not None else "")
+
+
+def _engine(settings: Settings) -> str:
+    engine = open_engine(
+        settings.engine, bundle=settings.bundle, provider=settings.provider, **settings.options
+    )
+    voice = engine.voices()[0]
+    request = SpeechRequest(
+        id="doctor", text="This is a test.", language=voice.language, voice=voice.name, seed=7
+    )
+    speech = next(iter(engine.synthesize([request])))
+    if speech.samples is None:
+        raise LoudrError(f"it could not speak: {speech.error}")
+    seconds = len(speech.samples) / engine.sample_rate_hz
+    return f"spoke {seconds:.1f} s with voice {voice.name} in {speech.compute_s:.2f} s"
+
+
+def _distribution(what: str, name: str, use: str, *, needed: bool) -> Diagnosis:
+    if _installed(name):
+        return Diagnosis(what=what, state="ok", detail=f"{version(name)}, for {use}")
+    return Diagnosis(
+        what=what, state="broken" if needed else "missing", detail=f"not installed; {use} needs it"
+    )
+
+
+def _extra(what: str, module: str, extra: str) -> Diagnosis:
+    if importlib.util.find_spec(module):
+        return Diagnosis(what=what, state="ok", detail=f"extra {extra} is installed")
+    return Diagnosis(what=what, state="missing", detail=f"optional: install loudr[{extra}]")
+
+
+def _installed(name: str) -> bool:
+    try:
+        version(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def _caught(what: str, look: Callable[[], str]) -> Diagnosis:
+    try:
+        return Diagnosis(what=what, state="ok", detail=look())
+    except LoudrError as error:
+        return Diagnosis(what=what, state="broken", detail=error.message)
