@@ -1,50 +1,34 @@
-"""The embedded voice: hibari's "heart", American English, in the wheel, nothing to download.
+"""The embedded engine: American English with nothing to download, one unit at a time.
 
-Used of hibari: `Hibari(voice, threads=1)`, `phonemize`, `from_phonemes`, `sample_rate`, and the FFT
-functions of its `dsp` module, which are set here because hibari takes scipy's or numpy's by what is
-installed, and the two differ in the low bits. hibari opens its own onnxruntime session, on the CPU,
-with the one thread asked for; more threads do not give the same samples twice.
-
-hibari drops what it cannot say without a word. Here nothing is dropped silently: letters without
+What the voice cannot say it drops without a word. Here nothing is dropped silently: letters without
 phonemes, foreign scripts and unknown symbols are errors or findings.
 """
 
 import functools
-import hashlib
-import importlib.metadata
 import math
 import re
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import resources
 from pathlib import Path
 from threading import Event
 
 import numpy as np
-import scipy.fft
-from numpy.typing import NDArray
 
 from loudr_core.arrays import Mono
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisError
 from loudr_core.findings import Finding
+from loudr_core.speech.embedded_voice import VOICE, EmbeddedVoice, voice_facts, voice_sha256
 from loudr_core.speech.limits import EMBEDDED
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
-from loudr_core.speech.session import render_class
 
 __all__ = ["EmbeddedEngine", "open_embedded"]
 
 _ADAPTER_VERSION = 1
 """Raised whenever this file or `passes` comes to give other samples for the same request."""
-_VOICE = "heart"
-_MODEL = "hibari.onnx"
-_ASSETS = (
-    _MODEL, "vocab.json", "lexicon_us_gold.json.gz", "lexicon_us_silver.json.gz", "normalize.json",
-    "oov.json", "oov.onnx", "tagger.json.gz", "tokenizer_exceptions.json",
-)  # fmt: skip
 _PASS_PHONEMES = 350
 _JOIN_S = 0.18
 """Silence between two passes of one unit, at speed 1."""
@@ -57,7 +41,7 @@ _LONG_WORD = re.compile(rf"[^\W\d_]{{{_READ_LETTERS + 1},}}")
 
 
 def open_embedded(
-    *, bundle: Path | None = None, provider: str = "cpu", voice: str = _VOICE
+    *, bundle: Path | None = None, provider: str = "cpu", voice: str = VOICE
 ) -> "EmbeddedEngine":
     """Open the embedded voice; the factory of the registry.
 
@@ -81,13 +65,13 @@ def open_embedded(
             f"engine 'embedded' runs on the cpu only, not on {provider!r}: ask for provider cpu",
             provider=provider,
         )
-    if voice != _VOICE:
-        raise ConfigError(f"engine 'embedded' has no voice {voice!r}: use {_VOICE!r}", voice=voice)
+    if voice != VOICE:
+        raise ConfigError(f"engine 'embedded' has no voice {voice!r}: use {VOICE!r}", voice=voice)
     return EmbeddedEngine()
 
 
 class EmbeddedEngine:
-    """hibari behind the engine protocol; one unit at a time, one thread.
+    """The voice behind the engine protocol; one thread.
 
     Raises
     ------
@@ -99,20 +83,8 @@ class EmbeddedEngine:
     limits = EMBEDDED
 
     def __init__(self) -> None:
-        _fix_fft()
-        try:
-            from hibari import Hibari
-
-            self._tts = Hibari(_VOICE, threads=1)
-            self._known = frozenset(self._tts.vocab)
-            # Loads the lexicons and the model's arena now, while the parent is still planning.
-            self._tts.from_phonemes(" ".join(self._tts.phonemize("Ready, steady, go.")), 1.0, 0)
-        except Exception as error:  # whatever a damaged file makes of itself
-            raise BundleError(
-                f"the embedded voice cannot be loaded ({type(error).__name__}: "
-                f"{_one_line(error)}): install hibari-tts again"
-            ) from error
-        self.sample_rate_hz = int(self._tts.sample_rate)
+        self._voice = EmbeddedVoice()
+        self.sample_rate_hz = self._voice.sample_rate_hz
 
     def fingerprint(self) -> str:
         """Return the digest of voice, text front end, versions and render class."""
@@ -122,9 +94,9 @@ class EmbeddedEngine:
         """Return the one voice in the wheel."""
         return (
             VoiceInfo(
-                name=_VOICE,
+                name=VOICE,
                 language="en-US",
-                sha256=_asset_digests()[_MODEL],
+                sha256=voice_sha256(),
                 description="American English, female, neutral narration",
                 licence="Apache-2.0",
             ),
@@ -145,7 +117,7 @@ class EmbeddedEngine:
                 speech = Speech(id=request.id, samples=None, error=error.message, compute_s=spent)
             except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
                 spent = time.perf_counter() - started
-                reason = f"hibari failed: {type(error).__name__}: {_one_line(error)}"
+                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
                 speech = Speech(id=request.id, samples=None, error=reason, compute_s=spent)
             yield speech
             if cancel is not None and cancel.is_set():
@@ -157,13 +129,13 @@ class EmbeddedEngine:
         passes = cut_passes(phonemes, _PASS_PHONEMES)
         parts = [
             # A Philox key has 128 bits: the seed, and above it the number of the pass.
-            self._tts.from_phonemes(each, request.speed, _noise(request.seed + (number << 64)))
+            self._voice.render(each, request.speed, request.seed + (number << 64))
             for number, each in enumerate(passes)
         ]
         samples = parts[0] if len(parts) == 1 else self._join(parts, request.speed)
         if len(samples) == 0 or not np.isfinite(samples).all():
             found = "no samples" if len(samples) == 0 else "samples that are not finite"
-            raise SynthesisError(f"hibari gave {found} for {len(phonemes)} phonemes")
+            raise SynthesisError(f"the voice gave {found} for {len(phonemes)} phonemes")
         return Speech(
             id=request.id,
             samples=np.ascontiguousarray(samples, dtype=np.float32),
@@ -179,8 +151,8 @@ class EmbeddedEngine:
             raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
         if not 0 <= request.seed < 1 << 64:
             raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
-        if request.voice != _VOICE:
-            raise SynthesisError(f"no voice {request.voice!r}: the embedded engine has {_VOICE!r}")
+        if request.voice != VOICE:
+            raise SynthesisError(f"no voice {request.voice!r}: the embedded engine has {VOICE!r}")
         language = request.language.replace("_", "-").partition("-")[0].lower()
         if language not in self.limits.languages:
             raise SynthesisError(
@@ -196,7 +168,7 @@ class EmbeddedEngine:
     def _phonemes(self, request: SpeechRequest) -> tuple[str, tuple[Finding, ...]]:
         if request.phonemes is not None:
             given = " ".join(request.phonemes.split())
-            if unknown := sorted(set(given) - self._known):
+            if unknown := sorted(set(given) - self._voice.alphabet):
                 raise SynthesisError(
                     f"phonemes {' '.join(unknown)} are not in the voice's alphabet"
                 )
@@ -205,10 +177,10 @@ class EmbeddedEngine:
             return given, ()
         text = _LONG_WORD.sub(self._split_long, _plain(request.text))
         findings = list(self._script_findings(text))
-        phonemes = " ".join(self._tts.phonemize(text))
+        phonemes = " ".join(self._voice.phonemize(text))
         if not any(symbol.isalpha() for symbol in phonemes):
             raise SynthesisError(f"no word of it can be read: {_shown(request.text)}")
-        if unknown := sorted(set(phonemes) - self._known):
+        if unknown := sorted(set(phonemes) - self._voice.alphabet):
             findings.append(
                 _warning(
                     "speech-unknown-phonemes",
@@ -234,7 +206,7 @@ class EmbeddedEngine:
                 f"{foreign} letters are not Latin; the voice guesses at them.",
             )
         words = {word for word in _WORD.findall(text) if not word.isascii()}
-        if silent := sorted(word for word in words if not self._tts.phonemize(word)):
+        if silent := sorted(word for word in words if not self._voice.phonemize(word)):
             yield _warning(
                 "speech-unread-word",
                 f"The voice cannot read {', '.join(silent)} and leaves it out.",
@@ -243,7 +215,7 @@ class EmbeddedEngine:
     def _split_long(self, match: re.Match[str]) -> str:
         """Return a word in pieces that are read whole, where its end would be left out."""
         word = match.group()
-        if self._tts.phonemize(word) != self._tts.phonemize(word[:_READ_LETTERS]):
+        if self._voice.phonemize(word) != self._voice.phonemize(word[:_READ_LETTERS]):
             return word
         return " ".join(
             word[start : start + _READ_LETTERS] for start in range(0, len(word), _READ_LETTERS)
@@ -257,53 +229,15 @@ class EmbeddedEngine:
         return np.concatenate(pieces[:-1])
 
 
-def _noise(key: int) -> np.random.Generator:
-    """Return counter-based randomness: the same wherever and after whatever it is drawn."""
-    return np.random.Generator(np.random.Philox(key=key))
-
-
-def _fix_fft() -> None:
-    from hibari import dsp
-
-    dsp.rfft, dsp.irfft, dsp.FFT_BACKEND = _rfft, _irfft, "scipy"
-
-
-def _rfft(x: NDArray[np.float32], axis: int) -> NDArray[np.complex64]:
-    spectrum: NDArray[np.complex64] = scipy.fft.rfft(x, axis=axis, overwrite_x=True, workers=1)
-    return spectrum
-
-
-def _irfft(x: NDArray[np.complex64], n: int, axis: int) -> NDArray[np.float32]:
-    frames: NDArray[np.float32] = scipy.fft.irfft(x, n=n, axis=axis, workers=1)
-    return frames
-
-
-@functools.lru_cache(maxsize=1)
-def _asset_digests() -> dict[str, str]:
-    folder = resources.files("hibari") / "assets"
-    digests = {}
-    for name in _ASSETS:
-        try:
-            digests[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
-        except OSError as error:
-            raise BundleError(
-                f"hibari's {name} cannot be read ({error.strerror}): install hibari-tts again",
-                path=name,
-            ) from error
-    return digests
-
-
 @functools.lru_cache(maxsize=1)
 def _fingerprint() -> str:
     return digest(
         {
             "engine": "embedded",
             "adapter": _ADAPTER_VERSION,
-            "hibari": importlib.metadata.version("hibari-tts"),
-            "assets": _asset_digests(),
+            "voice": voice_facts(),
             "pass_phonemes": _PASS_PHONEMES,
             "join_s": _JOIN_S,
-            "render_class": render_class("cpu", precision="int8-dynamic"),
         }
     )
 

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from hibari import dsp
 
 from loudr_core.speech.embedded import EmbeddedEngine
 from loudr_core.speech.protocol import Speech, SpeechRequest
@@ -90,11 +89,6 @@ def test_a_long_unit_is_cut_into_passes(engine: EmbeddedEngine) -> None:
     assert speech.windows == 2
     assert speech.samples is not None
     assert 25 < len(speech.samples) / engine.sample_rate_hz < 60
-
-
-def test_the_fft_is_ours_whatever_hibari_found(engine: EmbeddedEngine) -> None:
-    assert dsp.FFT_BACKEND == "scipy"
-    assert dsp.rfft.__module__ == dsp.irfft.__module__ == "loudr_core.speech.embedded"
 
 
 def test_the_edge_silence_is_left_to_the_caller(engine: EmbeddedEngine) -> None:
