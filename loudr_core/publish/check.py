@@ -226,7 +226,7 @@ def _blocks(container: Any, stream: Any) -> Generator[Any, None, None]:
 
 
 def _planes(frame: Any) -> Any:
-    """Return a frame as float32 [channels, n]; AAC decodes to planar float, other codecs may not."""
+    """Return a frame as float32 [channels, n]: AAC decodes to planes, other codecs may not."""
     samples = frame.to_ndarray()
     channels = len(frame.layout.channels)
     if not frame.format.is_planar:

@@ -13,6 +13,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -38,6 +39,7 @@ _MAX_CHPL = 255
 """Chapters that Nero's `chpl` can hold; its count is one byte."""
 _MAX_TITLE_BYTES = 255
 """Bytes of a title in `chpl`; its length is one byte."""
+_BLANKS = re.compile(r"[\x00-\x20\x7f]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +215,7 @@ def _chapters(spec: M4bSpec) -> "tuple[list[Chapter], tuple[Finding, ...]]":
         if mark.start != at or mark.end <= mark.start:
             raise ValueError(f"chapter {number} is [{mark.start}, {mark.end}), not from {at} on")
         at = mark.end
-        whole = " ".join(_visible(mark.title).split()) or str(number)
+        whole = _visible(mark.title) or str(number)
         title = cut_utf8(whole, _MAX_TITLE_BYTES)
         if title != whole:
             findings.append(_cut_finding(number, title))
@@ -238,9 +240,8 @@ def _milliseconds(sample: int, sample_rate_hz: int) -> int:
 
 
 def _visible(title: str) -> str:
-    """Turn control characters into spaces, drop lone surrogates, which UTF-8 cannot spell."""
-    spaced = "".join(" " if ord(char) < 32 or ord(char) == 127 else char for char in title)
-    return spaced.encode("utf-8", "ignore").decode()
+    """Turn runs of spaces and control characters into one space; drop what UTF-8 cannot spell."""
+    return _BLANKS.sub(" ", title.encode("utf-8", "ignore").decode()).strip(" ")
 
 
 def _cut_finding(number: int, title: str) -> Finding:
