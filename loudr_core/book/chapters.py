@@ -294,7 +294,7 @@ def _chapter(
 ) -> Chapter:
     end = following.place if following is not None else (len(documents), 0)
     blocks: list[Block] = []
-    headings: list[str] = []
+    opening: list[tuple[Block, str]] = []
     semantics: frozenset[str] = frozenset()
     for number in range(here.document, min(end[0] + 1, len(documents))):
         walked = documents[number].walked
@@ -306,8 +306,8 @@ def _chapter(
         if own and not blocks:
             semantics = _semantics(walked, own)
         blocks.extend(own)
-        headings.extend(_text(walked, b) for b in own)
-    title = here.title or (_clip(headings[0]) if headings else "Untitled")
+        opening.extend((b, _text(walked, b)) for b in own[: 8 - len(opening)])
+    title = here.title or (_clip(opening[0][1]) if opening else "Untitled")
     for mark in marks:
         if mark.place == here.place:
             semantics |= mark.words & KNOWN
@@ -321,7 +321,7 @@ def _chapter(
         role=role_of(semantics, landmark, named),
         level=here.level,
         semantics=semantics if semantics & KNOWN else semantics | named,
-        title_in_text=_says(headings[:8], title),
+        title_in_text=_says(opening, title),
         lost=here.lost,
     )
 
@@ -366,16 +366,30 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def _says(texts: Sequence[str], title: str) -> bool:
-    """Return whether the first blocks of a chapter say its title."""
+def _says(opening: Sequence[tuple[Block, str]], title: str) -> bool:
+    """Return whether the first blocks of a chapter say its title, as its listener would hear it.
+
+    A heading that says more ("Chapter 1. The Quay" for "1. The Quay") or all but the number
+    ("The Quay") counts: the title before it would be said twice.
+    """
     wanted = _words(title)
-    said = [_words(text) for text in texts]
-    if not wanted:
+    said = [_words(text) for _, text in opening]
+    if not wanted or any(words == wanted for words in said):
         return True
-    if any(words == wanted for words in said):
+    joined = [word for words in said[:4] for word in words]
+    if joined[: len(wanted)] == wanted:
         return True
-    opening = [word for words in said[:4] for word in words]
-    return opening[: len(wanted)] == wanted
+    headings = [_words(text) for block, text in opening[:4] if _is_heading(block)]
+    return any(
+        _holds(words, wanted) or (2 * len(words) > len(wanted) and _holds(wanted, words))
+        for words in headings
+    )
+
+
+def _holds(words: list[str], part: list[str]) -> bool:
+    """Return whether one list of words stands inside another, unbroken."""
+    places = range(len(words) - len(part) + 1)
+    return bool(part) and any(words[at : at + len(part)] == part for at in places)
 
 
 def _finding(code: str, severity: str, message: str, title: str) -> Finding:

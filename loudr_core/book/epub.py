@@ -100,8 +100,8 @@ def _refuse_encrypted(archive: Archive, package: Package) -> None:
         method, reference = first(entry, "encryptionmethod"), first(entry, "cipherreference")
         algorithm = attribute(method, "Algorithm") if method is not None else ""
         target = attribute(reference, "URI") if reference is not None else ""
-        if algorithm in _FONT_ALGORITHMS and archive.locate(target) not in spine:
-            continue
+        if algorithm in {*_FONT_ALGORITHMS, ""} and archive.locate(target) not in spine:
+            continue  # without an algorithm it tells of compression only
         raise BookError(
             f"{archive.name} is encrypted (DRM): {target or 'an entry'} with "
             f"{algorithm or 'an unnamed algorithm'}; loudr reads books without DRM only",

@@ -1,7 +1,7 @@
 """An EPUB's package document on ebooklib's model: the one importer of ebooklib.
 
 `ebooklib.epub.EpubReader` opens files by the names they are given and stops at the first one that
-is not there. `TolerantReader` keeps its order of loading and the `EpubBook` it fills, and replaces
+is not there. `_TolerantReader` keeps its order of loading and the `EpubBook` it fills, and replaces
 each step by one that goes through our archive, parses without outside entities, and turns what is
 wrong into a finding.
 """
@@ -27,7 +27,7 @@ from loudr_core.findings import Finding
 
 __all__ = ["GuideEntry", "Item", "MetaEntry", "Package", "read_package"]
 
-CONTAINER = "META-INF/container.xml"
+_CONTAINER = "META-INF/container.xml"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Package:
     findings: list[Finding] = field(default_factory=list)
 
 
-class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is untyped
+class _TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is untyped
     """ebooklib's reader on our archive.
 
     Parameters
@@ -125,7 +125,7 @@ class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unty
         self._load_guide()
 
     def _load_container(self) -> None:
-        name = self.archive.locate(CONTAINER)
+        name = self.archive.locate(_CONTAINER)
         if name is not None:
             root = parse_package(self.archive.read(name), href=name)
             paths = [attribute(e, "full-path") for e in iter_named(root, ("rootfile",))]
@@ -143,7 +143,7 @@ class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unty
         packages = [n for n in self.archive.names() if n.lower().endswith(".opf")]
         if not packages:
             raise BookError(
-                f"{self.archive.name} has no {CONTAINER} and no package document; "
+                f"{self.archive.name} has no {_CONTAINER} and no package document; "
                 "it is a zip file but not an EPUB",
                 path=self.archive.name,
             )
@@ -151,7 +151,7 @@ class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unty
         self._find(
             "book-missing-container",
             "warning",
-            f"{CONTAINER} names no package document; {packages[0]} is read",
+            f"{_CONTAINER} names no package document; {packages[0]} is read",
             path=packages[0],
         )
 
@@ -179,7 +179,7 @@ class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unty
             self._add_item(element)
 
     def _add_item(self, element: Element) -> None:
-        identity, href = element.get("id", ""), element.get("href", "").strip()
+        identity, href = element.get("id", "").strip(), element.get("href", "").strip()
         if not href:
             self._find("book-bad-item", "warning", f"manifest item {identity!r} has no href")
             return
@@ -191,7 +191,7 @@ class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unty
             media_type=element.get("media-type", "").strip().lower(),
             properties=frozenset(element.get("properties", "").lower().split()),
             present=found is not None,
-            fallback=element.get("fallback", ""),
+            fallback=element.get("fallback", "").strip(),
         )
         self._judge(item, href)
         if identity in self.items:
@@ -238,11 +238,11 @@ class TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unty
                 f"{self.archive.name} has no spine: {self.opf_file} gives no reading order",
                 path=self.opf_file,
             )
-        self.toc_id = spine.get("toc", "")
+        self.toc_id = spine.get("toc", "").strip()
         seen: set[str] = set()
         entries = []
         for element in children(spine, "itemref"):
-            identity = element.get("idref", "")
+            identity = element.get("idref", "").strip()  # ids are tokens: XML 3.3.3
             if identity in seen:
                 self._find(
                     "book-repeated-itemref",
@@ -294,7 +294,7 @@ def read_package(archive: Archive) -> Package:
     BookError
         There is no package document, manifest or spine.
     """
-    reader = TolerantReader(archive)
+    reader = _TolerantReader(archive)
     book = reader.load()
     return Package(
         path=reader.opf_file,

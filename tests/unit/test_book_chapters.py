@@ -118,6 +118,9 @@ def test_title_in_text() -> None:
 
     assert said("<h2>I</h2><p>x</p>", "I")
     assert said("<h2>Chapter 1</h2><h3>The Quay</h3><p>x</p>", "Chapter 1: The Quay")
+    assert said("<h2>Chapter 1. The Quay</h2><p>x</p>", "1. The Quay")
+    assert said("<h2>The Quay</h2><p>x</p>", "1. The Quay")
+    assert not said("<h2>Quay</h2><p>x</p>", "Part One: The Quay")
     assert not said("<p>x</p>", "Start")
     assert not said("<p>I saw it.</p><p>x</p>", "II")
 
