@@ -29,6 +29,7 @@ __all__ = ["CheckReport", "CheckedChapter", "check_m4b"]
 _MARK_TOLERANCE_S = 0.002
 """The chapter track counts milliseconds."""
 _END_TOLERANCE_S = 0.1
+_LOWEST_HZ = 4000
 _MAX_CHPL = 255
 _BLOCK_FRAMES = 64
 _TAG_NAMES = {
@@ -132,7 +133,7 @@ def _layout(path: Path) -> Mp4Layout:
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     try:
-        container = av.open(str(path), "r")
+        container = av.open(str(path), "r", metadata_errors="replace")
     except (av.error.FFmpegError, OSError) as error:
         raise PublishError(
             f"{path} cannot be played: {error.strerror}; its index is missing or damaged, "
@@ -140,8 +141,9 @@ def _opened(path: Path) -> Iterator[Any]:
             path=str(path),
         ) from error
     with container:
-        if not container.streams.audio:
-            raise PublishError(f"{path} has no audio", path=str(path))
+        streams = container.streams.audio
+        if not streams or streams[0].codec_context is None or streams[0].sample_rate < _LOWEST_HZ:
+            raise PublishError(f"{path} has no audio that can be decoded", path=str(path))
         yield container
 
 
@@ -213,7 +215,11 @@ def _blocks(container: Any, stream: Any) -> Generator[Any, None, None]:
     try:
         for packet in container.demux(stream):
             try:
-                parts += [_planes(frame) for frame in packet.decode()]
+                frames = [_planes(frame) for frame in packet.decode()]
+                if any(len(planes) != stream.channels for planes in frames):
+                    yield None
+                else:
+                    parts += frames
             except av.error.FFmpegError:
                 yield None
             if len(parts) >= _BLOCK_FRAMES:
