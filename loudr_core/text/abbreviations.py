@@ -1,12 +1,13 @@
 """English titles, abbreviations, initials and single letters with stops, as words.
 
-An abbreviation that can end a sentence keeps a stop when it stands at the end of the text or before a
-capital; a title never does, since a name follows it.
+An abbreviation that can end a sentence keeps a stop when it stands at the end of the text or before
+a capital; a title never does, since a name follows it.
 """
 
 import re
 
 from loudr_core.text.draft import Draft
+from loudr_core.text.vocabulary import BEFORE_SAINT, SAINTS
 
 __all__ = ["MONTHS", "expand_abbreviations", "expand_initials"]
 
@@ -24,7 +25,8 @@ _ENDING = {
     "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "Esq": "Esquire", "Co": "Company",
     "Ltd": "Limited", "Inc": "Incorporated", "Corp": "Corporation", "Bros": "Brothers",
     "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Dept": "Department", "Sq": "Square",
-    "Ph.D": "P H D", "M.D": "M D", "Assn": "Association", "Univ": "University", "Govt": "Government",
+    "Ph.D": "P H D", "M.D": "M D", "Assn": "Association",
+    "Univ": "University", "Govt": "Government",
 }  # fmt: skip
 _NEEDS_NAME_BEFORE = frozenset({"Jr", "Sr", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq", "Inc", "Corp"})
 _PLAIN = {
@@ -33,9 +35,11 @@ _PLAIN = {
     "N.B.": "nota bene", "P.S.": "P S", "op. cit.": "op cit", "&c.": "et cetera",
     "&c": "et cetera", "o'er": "o'er",
 }  # fmt: skip
-MONTHS = (
-    "January February March April May June July August September October November December".split()
-)
+MONTHS = [
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+]  # fmt: skip
+"""January first."""
 _SHORT_MONTHS = {name[:3]: name for name in MONTHS if len(name) > 4} | {"Sept": "September"}
 _SHORT_DAYS = {
     "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday",
@@ -50,15 +54,6 @@ _BEFORE_FIGURE = {
 }  # fmt: skip
 _BEFORE_ROMAN = frozenset(
     {"vol", "vols", "ch", "chap", "chaps", "bk", "pt", "fig", "figs", "sec", "art"}
-)
-_SAINTS = frozenset(
-    (
-        "John Paul Peter James George Mary Mark Luke Matthew Andrew Patrick Nicholas Petersburg "
-        "Louis Clair Albans Alban Ives Helena Helens Helen Bernard Thomas Michael Martin Stephen "
-        "Francis Augustine Germain Denis Giles Pancras Cloud Antoine Joseph Lawrence Vincent Lucia "
-        "Kitts Croix Moritz Gallen Johns Anne Ann Anthony Catherine Agnes Elmo Valentine David "
-        "Joan Jerome Benedict Dominic Ignatius Clement Edmund Leonards Andrews Swithin Cecilia"
-    ).split()
 )
 
 _CAPITAL = r"(?=\s+['\"(]?[A-Z])"
@@ -76,14 +71,15 @@ _PLAINS = re.compile(
     + r")(?!\w)",
     re.IGNORECASE,
 )
+_BARE_ETC = re.compile(r"(?<![\w.])etc\b(?!\.)")
 _V = re.compile(r"(?<=[a-z]) v\.(?= [A-Z])")
 _FIGURE = re.compile(
-    rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?(?=\d|(?-i:[IVXLC]+\b))",
+    rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?"
+    r"(?=\d|(?-i:[IVXLC]+\b))",
     re.IGNORECASE,
 )
-_MONTH = re.compile(
-    rf"\b({'|'.join(_SHORT_MONTHS)})\.(?=,?\s+\d)|(?<=\d )({'|'.join(_SHORT_MONTHS)})\b\.?(?=[ ,.]|$)"
-)
+_ANY_MONTH = "|".join(_SHORT_MONTHS)
+_MONTH = re.compile(rf"\b({_ANY_MONTH})\.(?=,?\s+\d)|(?<=\d )({_ANY_MONTH})\b\.?(?=[ ,.]|$)")
 _DAY = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.(?=,|\s)")
 _STREET = re.compile(r"(?:(\b[A-Z][\w']*|\d(?:st|nd|rd|th))(\s+))?\bSt\.(\s+(?=([A-Z][\w']*)))?")
 _ERA = re.compile(r"(?<![\w.])(A\.\s?D|B\.\s?C(?:\.\s?E)?|C\.\s?E)\.")
@@ -96,7 +92,7 @@ _OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
 def expand_abbreviations(draft: Draft) -> None:
     """Rewrite abbreviations as words."""
     if "." not in draft.text and not re.search(
-        r"\b(?:Mr|Mrs|Ms|Dr|Mme|Mlle)\b|&c|\d\s?[AaPp][Mm]\b", draft.text
+        r"\b(?:Mr|Mrs|Ms|Dr|Mme|Mlle)\b|&c|\betc\b|\d\s?[AaPp][Mm]\b", draft.text
     ):
         return
     text_end = _ends_at
@@ -110,6 +106,7 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite("title", _OF, "Monsieur")
     draft.rewrite("title", _LONE_TITLE, lambda m: _TITLES[m[1]] + ("." if text_end(m) else ""))
     draft.rewrite("abbreviation", _ENDINGS, _ending)
+    draft.rewrite("abbreviation", _BARE_ETC, "et cetera")
     draft.rewrite("abbreviation", _V, " versus")
     draft.rewrite("abbreviation", _FIGURE, _figure)
     draft.rewrite(
@@ -122,7 +119,7 @@ def expand_abbreviations(draft: Draft) -> None:
         _DAY,
         lambda m: (
             _SHORT_DAYS[m[1]]
-            if m[1] != "Sun" and m[1] != "Sat" or m.string[m.end() : m.end() + 1] == ","
+            if m[1] not in {"Sun", "Sat"} or m.string[m.end() : m.end() + 1] == ","
             else None
         ),
     )
@@ -137,13 +134,13 @@ def expand_initials(draft: Draft) -> None:
 
 
 def _ends_at(match: re.Match[str]) -> bool:
-    """Whether a sentence ends here: nothing but closing marks follows, or a capital after a space."""
+    """Whether the text ends here, but for closing marks."""
     rest = match.string[match.end() :]
     return not rest.strip("'\")] ")
 
 
 def _stop(match: re.Match[str]) -> str:
-    """Return the stop an abbreviation keeps: at the end, or before a capital that opens a sentence."""
+    """Return the stop an abbreviation keeps: at the end, or before a capital."""
     follows = re.match(r"['\")]*\s+['\"(]?[A-Z]", match.string[match.end() :])
     return "." if _ends_at(match) or follows else ""
 
@@ -194,20 +191,12 @@ def _plain(match: re.Match[str], end: bool) -> str | None:
 
 def _street(match: re.Match[str]) -> str:
     before, gap, space, after = match[1] or "", match[2] or "", match[3] or "", match[4] or ""
-    proper = before not in _FUNCTION_WORDS and bool(before)
-    saint = bool(after) and (
-        not proper or re.sub(r"'?s?$", "", after) in _SAINTS or after in _SAINTS
-    )
+    proper = before not in BEFORE_SAINT and bool(before)
+    saint = bool(after) and (not proper or re.sub(r"'?s?$", "", after) in SAINTS or after in SAINTS)
     if saint:
         return f"{before}{gap}Saint{space}"
     stop = "." if _ends_at(match) else ""
     return f"{before}{gap}Street{stop}{space}"
-
-
-_FUNCTION_WORDS = frozenset(
-    "The At In On Of To From For And By With Near Old New Sir Lady Mr Mrs Miss Dr Was Is As Or But "
-    "When Then So That This It He She We They Our My His Her Saint Big Little Great Mount".split()
-)
 
 
 def _ending(match: re.Match[str]) -> str | None:
@@ -226,7 +215,7 @@ def _initials(match: re.Match[str]) -> str | None:
     single = found.strip()
     if len(single) == 2:
         before = match.string[: match.start()].rstrip()
-        # "It was I. He went": the pronoun ends a sentence; so does a letter after a lower-case word.
+        # "It was I. He went": the pronoun ends a sentence.
         if single == "I." and not re.search(r"(?:^|[^\w'.,;:] ?)[A-Z][a-z]+$", before):
             return None
         if re.search(

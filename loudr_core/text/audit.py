@@ -1,8 +1,8 @@
 """The proof that a plan loses nothing: the lossless rule, clause by clause.
 
-It reads the finished segmentation and trusts none of the code that made it, save the normaliser, which
-it runs again. The last clause compares each stream with an extraction of the raw document that shares
-no code with the walker.
+It reads the finished segmentation and trusts none of the code that made it, save the normaliser,
+which it runs again. The last clause compares each stream with an extraction of the raw document
+that shares no code with the walker.
 """
 
 from collections.abc import Callable

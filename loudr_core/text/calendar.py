@@ -5,6 +5,7 @@ import re
 from loudr_core.text.abbreviations import MONTHS
 from loudr_core.text.draft import Draft
 from loudr_core.text.numbers import cardinal, ordinal, plural, year
+from loudr_core.text.vocabulary import COUNTABLES
 
 __all__ = ["expand_calendar"]
 
@@ -28,9 +29,8 @@ _CLOCK = re.compile(
 )
 _DOT_CLOCK = re.compile(r"(?<![\d:.])(1[0-2]|0?[1-9])\.([0-5]\d)(\s?[AP] M\b|\s+o'clock)")
 _OCLOCK = re.compile(r"(?<![\d:.])(\d{1,2}) ?o'clock")
-_ERA_YEAR = re.compile(
-    r"(?:\b(A ?D|AD)\s+(\d{1,4})\b)|(?<![\d,.])(\d{3,4})(?=\s+(?:A ?D|B ?C|AD|BC|B C E|C E|BCE|CE)\b)"
-)
+_ERA = r"(?:A ?D|B ?C|B C E|C E|BCE|CE)\b"
+_ERA_YEAR = re.compile(rf"(?:\b(A ?D)\s+(\d{{1,4}})\b)|(?<![\d,.])(\d{{3,4}})(?=\s+{_ERA})")
 _BEFORE_YEAR = (
     "in|since|by|from|until|till|to|circa|about|around|during|before|after|year|of|and|between|for|"
     "spring|summer|autumn|fall|winter|early|late|mid|Christmas|Easter|anno|class|ca"
@@ -41,12 +41,6 @@ _BARE_YEAR = re.compile(
 _SURE_YEAR = re.compile(
     rf"\b((?:{_BEFORE_YEAR}|{_MONTH}),?\s+)(10\d\d)(?![\w:/%]|[.,]\d|-\d)(?!\s+\w+s\b)",
     re.IGNORECASE,
-)
-_QUANTITY = frozenset(
-    "men women people feet foot miles yards pounds dollars years months days hours minutes seconds "
-    "soldiers troops horses acres tons words pages others souls inhabitants books copies ships guns "
-    "percent degrees meters kilometers km ft lb kg lbs yds mi cm mm m francs crowns children sheep "
-    "cattle volts watts calories more or per times items rounds dead head".split()
 )
 _BEFORE_QUANTITY = re.compile(
     r"(?:\b(?:[Nn]umber|[Rr]oom|[Pp]ages?|[Ll]ines?|some|nearly|almost|another|these|those)|[×+=<>÷])\s*$"
@@ -163,7 +157,7 @@ def _bare_year(match: re.Match[str]) -> str | None:
     following = (match[3] or "").lower()
     before = match.string[: match.start()]
     if not _STRONG_BEFORE.search(before) and (
-        following in _QUANTITY or _BEFORE_QUANTITY.search(before)
+        following in COUNTABLES or _BEFORE_QUANTITY.search(before)
     ):
         return None
     return year(int(match[1]))

@@ -7,28 +7,10 @@ while "FBI" must.
 import re
 
 from loudr_core.text.draft import Draft
+from loudr_core.text.vocabulary import ACRONYMS, SHORT_WORDS
 
 __all__ = ["lower_capitals"]
 
-_ACRONYMS = frozenset(
-    (
-        "FBI CIA BBC USA UK EU UN NASA NATO DNA RNA TV PC CD DVD GPS HIV AIDS UFO RAF RAC MP MPS HMS "
-        "SS USS KGB MI GP PM AM BC AD BCE CE VIP SOS IOU DIY ATM CEO CFO CTO PHD MA BA MD JFK FDR IBM "
-        "ABC NBC CBS CNN ITV IRA USSR GDR NHS NYPD LAPD DC LA NY OK ID IQ PR HQ GI POW MIA KO RIP RSVP "
-        "ESP ICU ER OR UNESCO UNICEF OPEC SWAT LSD TNT XL URL HTML PDF AI IT TLC ETA GMT PS NB KKK YMCA "
-        "YWCA SUV CCTV FM HR EEG MRI CT CPR PTSD OCD ADHD"
-    ).split()
-) - {"OR", "IT", "AM", "AD"}
-_SHORT_WORDS = frozenset(
-    (
-        "A I AM AN AS AT BE BY DO GO HE IF IN IS IT ME MY NO OF OH ON OR SO TO UP US WE AND ARE BUT "
-        "CAN DAY DID END EYE FOR GET GOD GOT HAD HAS HER HIM HIS HOW ITS LET MAN MAY MEN NEW NOT NOW "
-        "OLD ONE OUR OUT OWN PUT RUN SAY SAW SEA SEE SHE SIR SON THE TOO TWO WAS WAY WHO WHY WIN YES YET "
-        "YOU ALL ANY BAD BIG BOY CRY DIE EAT FAR FEW FUN HEY HOT JOY KEY LAW LIE LOT MAD MOM DAD ODD OFF "
-        "PAY RED SAD SET SIX TEN TRY USE WAR WET HA AH AW HO LO MR MRS ST DR VOL BOX CAT DOG TOP STOP AGO "
-        "AIR ART ASK BED CUT DEAD EVE GUN ICE INN LADY LOW NIGHT SKY SUN TIE TOW VAN VOW ELSE"
-    ).split()
-)
 _WORD = r"[A-Z]+(?:'[A-Z]+)*"
 _RUN = re.compile(rf"(?<![\w'.])(?:{_WORD})(?:[ ,;:-]+(?:{_WORD}))+(?![\w])(?!'\w)")
 _LONE = re.compile(
@@ -49,18 +31,18 @@ def lower_capitals(draft: Draft) -> None:
 
 
 def _is_acronym(word: str) -> bool:
-    return word in _ACRONYMS or (
+    return word in ACRONYMS or (
         word.isalpha()
         and not re.search(r"[AEIOUY]", word)
         and len(word) > 1
-        and word not in _SHORT_WORDS
+        and word not in SHORT_WORDS
     )
 
 
 def _run(match: re.Match[str]) -> str | None:
     words = _PIECE.findall(match[0])
     ordinary = [word for word in words if len(word) > 1 and not _is_acronym(word)]
-    if not any(len(word) > 2 or word in _SHORT_WORDS for word in ordinary):
+    if not any(len(word) > 2 or word in SHORT_WORDS for word in ordinary):
         return None
     opens = bool(_OPENS.search(match.string[: match.start()]))
     state = {"first": opens}
@@ -88,7 +70,7 @@ def _lone(match: re.Match[str]) -> str | None:
     if _is_acronym(word):
         return None
     plain = word.split("'")[0]
-    if len(word) < 4 and word not in _SHORT_WORDS and not _SYLLABLE.match(word):
+    if len(word) < 4 and word not in SHORT_WORDS and not _SYLLABLE.match(word):
         return None
     if len(plain) == 1 and "'" not in word:
         return None

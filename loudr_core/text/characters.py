@@ -91,7 +91,7 @@ _PAIRS = {"[": "(", "]": ")", "{": "(", "}": ")", "–": "—", "¿": "", "¡": 
 
 
 def sweep(draft: Draft) -> None:
-    """Name or delete, under a named rule, every character that is no letter, digit or plain mark."""
+    """Name or delete, under a named rule, all that is no letter, digit or plain mark."""
     draft.rewrite("underscore", re.compile(r"_+"), " ")
     if not _ODD.search(draft.text):
         return

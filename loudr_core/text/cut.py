@@ -91,7 +91,7 @@ def pack(ranges: list[Range], length: Length, target: int, limit: int) -> list[R
     Returns
     -------
     list of (start, end)
-        Adjacent, ascending; greedy from the left, so the start of a paragraph settles before its end.
+        Adjacent, ascending; greedy from the left.
     """
     packed: list[Range] = []
     sizes: list[int] = []

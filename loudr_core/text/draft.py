@@ -2,8 +2,8 @@
 
 A normaliser is a row of small rewrites. `Draft` applies them and keeps, for every character of the
 text as it now stands, the stretch of the original it stands for and the rule that wrote it; what a
-rule removed is kept as a deletion under the rule's name. So the finished text can be laid beside the
-source, word by word.
+rule removed is kept as a deletion under the rule's name. So the finished text can be laid beside
+the source, word by word.
 """
 
 import re
@@ -135,7 +135,6 @@ class Draft:
         """Return the text as it stands, with its offset map."""
         offsets = list(self._runs())
         for start, end, rule in self._deleted:
-            # A rule may move words ("$5 million"), so the origins need not ascend: take the first later one.
             at = bisect_left(self._starts, start)
             offsets.append(Mapping(start, end, at, at, rule))
         offsets.sort(key=lambda item: (item.spoken_start, item.start, item.end))

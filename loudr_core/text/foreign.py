@@ -12,9 +12,10 @@ from loudr_core.text.draft import Draft
 
 __all__ = ["expand_numbers", "knows_language"]
 
-_KNOWN = frozenset(
-    "da de es fi fr it nl no pl pt sv cs hu id lt lv ro ru sk sl sr tr uk vi".split()
-)
+_KNOWN = frozenset({
+    "da", "de", "es", "fi", "fr", "it", "nl", "no", "pl", "pt", "sv", "cs", "hu", "id", "lt", "lv",
+    "ro", "ru", "sk", "sl", "sr", "tr", "uk", "vi",
+})  # fmt: skip
 _DOT_GROUPS = frozenset(
     {"da", "de", "es", "it", "nl", "pt", "id", "sl", "tr", "vi", "ro", "sr", "no"}
 )

@@ -1,7 +1,7 @@
 """How names are said: words replaced by respellings after normalisation.
 
-A lexicon is a table of words to respellings. It changes what is spoken and hence is part of a plan's
-identity through `digest`.
+A lexicon is a table of words to respellings. It changes what is spoken and hence is part of a
+plan's identity through `digest`.
 """
 
 import re
@@ -18,9 +18,9 @@ __all__ = ["Lexicon"]
 class Lexicon:
     """Whole words and phrases to respellings.
 
-    An entry in small letters matches in any case; one with a capital matches only as it is written, so
-    that "Polish" and "polish" can differ. The longest entry wins. A respelling takes the capital of
-    the word it replaces.
+    An entry in small letters matches in any case; one with a capital matches only as it is written,
+    so that "Polish" and "polish" can differ. The longest entry wins. A respelling takes the capital
+    of the word it replaces.
 
     Parameters
     ----------

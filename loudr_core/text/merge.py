@@ -1,15 +1,17 @@
 """Which short neighbouring blocks share a segment, decided locally.
 
-Packing greedily from the start of a chapter would shift every later segment when one line is edited.
-So each gap between two short blocks gets a rank, a hash of the two blocks beside it, and a gap whose
-rank is not exceeded by either neighbouring gap is a boundary. Between two boundaries the ranks run down
-and then up; that valley is one group. An edit changes the ranks of the two gaps beside it and hence,
-at most, boundaries one gap further. A valley too long for a segment is parted at its lowest gap, and
-only a half that is still too long is filled from its start.
+Packing greedily from the start of a chapter would shift every later segment when one line is
+edited. So each gap between two short blocks gets a rank, a hash of the two blocks beside it, and a
+gap whose rank is not exceeded by either neighbouring gap is a boundary. Between two boundaries the
+ranks run down and then up; that valley is one group. An edit changes the ranks of the two gaps
+beside it and hence, at most, boundaries one gap further. A valley too long for a segment is parted
+at its lowest gap; a half still too long, a chain of four or more lines near the limit of shortness
+whose hashes happen to be in order, is filled from its start.
 """
 
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 
 __all__ = ["SHORT_SHARE", "group_short"]
 
@@ -37,7 +39,7 @@ def group_short(texts: Sequence[str], lengths: Sequence[int], target: int) -> li
         Half-open index ranges that cover the run. Editing one block leaves all groups alone but its
         own and at most two on either side.
     """
-    ranks = [_rank(left, right) for left, right in zip(texts, texts[1:], strict=False)]
+    ranks = [_rank(left, right) for left, right in pairwise(texts)]
     groups: list[tuple[int, int]] = []
     start = 0
     for gap in range(len(texts)):

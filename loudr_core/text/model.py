@@ -1,4 +1,4 @@
-"""What the text stage makes: segments of spoken words, and claims that account for every character."""
+"""What the text stage makes: segments of spoken words, and claims for every character."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -141,10 +141,10 @@ class Segment:
 class Claim:
     """What happens to one interval of one stream: spoken by a segment, or left out for a reason.
 
-    Exactly one of `segment_id` and `reason` is set, but for a note that is read elsewhere: its claim
-    has the reason `moved` and the segment that reads it, and that segment need not ascend. Reasons:
-    `hidden`, `note_mark`, `ruby_reading`, `scene_break`, `page_number`, `boilerplate`, `table`, `code`,
-    `caption`, `alt_text`, `note`, `moved`, `no_words` (nothing to say, such as "* * *").
+    Exactly one of `segment_id` and `reason` is set, but for a note that is read elsewhere: its
+    claim has the reason `moved` and the segment that reads it, and that segment need not ascend.
+    Reasons: `hidden`, `note_mark`, `ruby_reading`, `scene_break`, `page_number`, `boilerplate`,
+    `table`, `code`, `caption`, `alt_text`, `note`, `moved`, `no_words` (nothing to say, "* * *").
     """
 
     href: str

@@ -1,20 +1,22 @@
 """Source text to words and plain punctuation, with a map of what became what.
 
 English is read in depth; other languages get the Unicode clean-up and their numbers. What comes out
-holds letters, spaces and the marks , . ; : ! ? ' " ( ) - and the em dash, so that an engine's own front
-end has nothing left to interpret. Normalising twice gives the same as once.
+holds letters, spaces and the marks , . ; : ! ? ' " ( ) - and the em dash, so that an engine's own
+front end has nothing left to interpret. Normalising twice gives the same as once.
 """
 
 import re
 from functools import lru_cache
 
 from loudr_core.text.abbreviations import expand_abbreviations, expand_initials
-from loudr_core.text.amounts import expand_amounts, expand_fractions, expand_spelled_units
+from loudr_core.text.amounts import expand_amounts
 from loudr_core.text.calendar import expand_calendar
 from loudr_core.text.capitals import lower_capitals
 from loudr_core.text.characters import clean, sweep, tidy
 from loudr_core.text.draft import Draft, Mapping, Normalized
 from loudr_core.text.foreign import expand_numbers
+from loudr_core.text.measures import expand_fractions
+from loudr_core.text.money import expand_money
 from loudr_core.text.romans import expand_roman
 from loudr_core.text.symbols import expand_addresses, expand_symbols
 
@@ -22,7 +24,11 @@ __all__ = ["Mapping", "Normalized", "normalize"]
 
 _FIGURE = re.compile(r"[\d¼-¾⅐-⅞²³¹⁰-₉]")
 _TERMINAL = re.compile(r"[.!?:;,—][\"')]*\Z")
-_ROUNDS = 3
+_ROUNDS = 5
+_AND = {
+    "fr": "et", "de": "und", "es": "y", "it": "e", "pt": "e", "nl": "en", "sv": "och", "da": "og",
+    "no": "og", "fi": "ja", "pl": "i",
+}  # fmt: skip
 
 
 def normalize(text: str, *, language: str = "en", heading: bool = False) -> Normalized:
@@ -50,14 +56,14 @@ def normalize(text: str, *, language: str = "en", heading: bool = False) -> Norm
 def _normalize(text: str, language: str, heading: bool) -> Normalized:
     draft = Draft(text)
     for _ in range(_ROUNDS):
-        # Each rule sees the text once, so one round can make work for an earlier rule; the rounds end
-        # at the first that changes nothing, which makes the result a fixed point.
+        # One rule's words can make work for an earlier rule; the rounds end at the first that
+        # changes nothing, which makes the result a fixed point.
         before = draft.text
         _pass(draft, language, heading)
+        if heading and any(map(str.isalnum, draft.text)) and not _TERMINAL.search(draft.text):
+            draft.insert("terminal", len(draft.text), ".")
         if draft.text == before:
             break
-    if heading and any(c.isalnum() for c in draft.text) and not _TERMINAL.search(draft.text):
-        draft.insert("terminal", len(draft.text), ".")
     return draft.finish()
 
 
@@ -79,12 +85,8 @@ def _english(draft: Draft, heading: bool) -> None:
     expand_initials(draft)
     if _FIGURE.search(draft.text):
         expand_calendar(draft)
+        expand_money(draft)
         expand_fractions(draft)
-        expand_spelled_units(draft)
         expand_amounts(draft)
     expand_symbols(draft)
     lower_capitals(draft)
-
-
-_AND = {"fr": "et", "de": "und", "es": "y", "it": "e", "pt": "e", "nl": "en", "sv": "och", "da": "og",
-        "no": "og", "fi": "ja", "pl": "i"}  # fmt: skip

@@ -7,6 +7,9 @@ from figures to words; which figures a text means is decided in `amounts`.
 import re
 
 __all__ = [
+    "NUMBER",
+    "WHOLE",
+    "amount",
     "cardinal",
     "decimal",
     "denominator",
@@ -18,15 +21,22 @@ __all__ = [
     "year",
 ]
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS = ["", "", *"twenty thirty forty fifty sixty seventy eighty ninety".split()]
+WHOLE = r"\d{1,3}(?:,\d{3})+|\d+"
+"""Pattern of a whole number, with or without thousands commas."""
+NUMBER = rf"(?:(?:{WHOLE})(?:\.\d+)?|\.\d+)"
+"""Pattern of a number that may have decimals."""
+
+_ONES = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+    "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+]  # fmt: skip
+_TENS = [
+    "", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
+]  # fmt: skip
 _SCALES = [
-    "",
-    *"thousand million billion trillion quadrillion quintillion sextillion septillion octillion".split(),
-]
+    "", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion", "sextillion",
+    "septillion", "octillion",
+]  # fmt: skip
 _IRREGULAR = {
     "one": "first",
     "two": "second",
@@ -83,7 +93,7 @@ def ordinal(number: int) -> str:
 
 
 def denominator(number: int, count: int) -> str:
-    """Return the name of a fraction's parts: 2 → "half" or "halves", 4 → "quarters", 5 → "fifths"."""
+    """Return the name of a fraction's parts: 2 → "half" or "halves", 5 → "fifths"."""
     if number == 2:
         return "half" if count == 1 else "halves"
     word = "quarter" if number == 4 else ordinal(number)
@@ -124,10 +134,16 @@ def spell_number(figures: str) -> str:
     return cardinal(int(plain))
 
 
+def amount(figures: str) -> str:
+    """Return a number that matches `NUMBER` in words."""
+    whole, point, fraction = figures.partition(".")
+    return decimal(whole, fraction) if point else spell_number(whole)
+
+
 def year(number: int) -> str:
     """Return a year as it is said: 1907 "nineteen oh seven", 2005 "two thousand five"."""
     century, rest = divmod(number, 100)
-    if number < 1000 or number >= 10000 or century % 10 == 0 and rest < 10:
+    if not 1000 <= number < 10000 or (century % 10 == 0 and rest < 10):
         return cardinal(number)
     if rest == 0:
         return f"{cardinal(century)} hundred"

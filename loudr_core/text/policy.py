@@ -21,7 +21,8 @@ __all__ = [
 
 _TITLES = frozenset(
     {
-        "title page", "titlepage", "half title", "half-title", "halftitle", "half title page", "imprint",
+        "title page", "titlepage", "half title", "half-title", "halftitle", "half title page",
+        "imprint",
         "copyright", "copyright page", "copyright notice", "colophon", "uncopyright", "contents",
         "table of contents", "list of illustrations", "illustrations", "landmarks", "cover",
         "cover page", "list of figures", "list of tables", "about this ebook", "legal notice",
@@ -63,11 +64,9 @@ def is_boilerplate(chapter: Chapter, options: TextOptions) -> bool:
         return False
     if chapter.semantics & options.omit_semantics:
         return True
-    if (
-        chapter.semantics & {"chapter", "part", "volume"}
-        or chapter.role == "body"
-        and chapter.level > 0
-    ):
+    if chapter.semantics & {"chapter", "part", "volume"}:
+        return False
+    if chapter.role == "body" and chapter.level > 0:
         return False
     title = " ".join(chapter.title.casefold().split()).strip(" .:")
     return title in _TITLES or (title == "index" and chapter.role == "back")
@@ -92,7 +91,7 @@ def mark_reason(mark: Mark, document: Document, block: Block, options: TextOptio
 
 
 def _is_initial(mark: Mark, text: str) -> bool:
-    """Whether a picture stands for letters of a word, as a drop cap does: glued to the rest of it."""
+    """Whether a picture stands for letters of the word it is glued to, as a drop cap does."""
     alternative = text[mark.start : mark.end]
     glued = (
         text[mark.end : mark.end + 1].isalnum()
@@ -104,8 +103,8 @@ def _is_initial(mark: Mark, text: str) -> bool:
 def reading_order(book: Book, options: TextOptions) -> list[ReadChapter]:
     """Return the chapters with each block's fate, notes put where the options want them.
 
-    A note that no read chapter calls stays where it stands. A chapter of notes from which every note
-    went to its caller keeps only headings; those are left out with the reason `note`.
+    A note that no read chapter calls stays where it stands. A chapter of notes from which every
+    note went to its caller keeps only headings; those are left out with the reason `note`.
     """
     boilerplate = [is_boilerplate(chapter, options) for chapter in book.chapters]
     homes = _note_homes(book, boilerplate) if options.notes == "end_of_chapter" else {}

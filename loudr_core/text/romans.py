@@ -1,42 +1,29 @@
 """Roman numerals in English: after the names of kings, after "Chapter", and alone in headings.
 
-The pronoun "I" is the trap, with words that happen to be numerals (mix, civil) close behind; a numeral
-is read only where its neighbours say that it is one.
+The pronoun "I" is the trap, with words that happen to be numerals (mix, civil) close behind; a
+numeral is read only where its neighbours say that it is one.
 """
 
 import re
 
 from loudr_core.text.draft import Draft
 from loudr_core.text.numbers import cardinal, ordinal, roman, year
+from loudr_core.text.vocabulary import COUNTED, MONARCHS
 
 __all__ = ["expand_roman"]
 
-_REGNAL = (
-    "Louis Henry Edward George Charles James William Richard John Philip Francis Napoleon "
-    "Alexander Pius Leo Gregory Benedict Clement Innocent Boniface Urban Paul Peter Ivan Nicholas "
-    "Nicolas Catherine Elizabeth Mary Frederick Wilhelm Otto Ferdinand Maximilian Rudolf Rudolph "
-    "Leopold Gustav Gustavus Christian Haakon Olaf Malcolm Robert David Alfonso Carlos Juan Umberto "
-    "Emmanuel Constantine Justinian Theodosius Ptolemy Ramses Rameses Ramesses Thutmose Amenhotep "
-    "Cleopatra Xerxes Darius Cyrus Artaxerxes Antiochus Seleucus Sixtus Julius Adrian Hadrian "
-    "Stephen Edmund Harald Harold Casimir Sigismund Baldwin Roger Manuel Michael Pedro Afonso Joseph "
-    "Franz Friedrich Karl Heinrich Ludwig Margaret Anne Isabella Christina Selassie Mehmed Murad "
-    "Suleiman Selim Seti Mithridates Humbert Oscar Eric Valdemar Basil Romanus Andronicus Callixtus "
-    "Celestine Honorius Eugene Martin Nicephorus Amadeus Albert Matthias Vladislav Ladislaus Charlemagne"
-).split()
-_COUNTED = (
-    "Chapter Book Act Part Scene Volume Vol Canto Section Appendix Letter Figure Fig Plate Stave "
-    "Psalm Sonnet Article Table Number Phase Type Class Title Mark War Apollo Lecture Lesson Chap Stage "
-    "Division Bowl Corps Army Fragment Note Exercise Rule Verse Epistle Stanza Episode Series Cycle "
-    "Paper Dialogue Elegy Ode Eclogue Satire Page Pages Chapters Books Parts Volumes"
-).split()
 _NUMERAL = r"[IVXLCDM]+"
-_AFTER_COUNTED = re.compile(
-    rf"\b({'|'.join(f'{word}|{word.upper()}' for word in _COUNTED)})(\.?\s+)({_NUMERAL})\b(?!['.]?\w)"
+_NEVER_LOWER = frozenset(
+    {"Letter", "Number", "War", "Type", "Class", "Note", "Mark", "Title", "Rule", "Table"}
 )
+"""Common nouns in small letters, which a pronoun may follow."""
+_CAPITAL_COUNTED = "|".join(f"{word}|{word.upper()}" for word in sorted(COUNTED))
+_LOWER_COUNTED = "|".join(word.lower() for word in sorted(COUNTED - _NEVER_LOWER))
+_AFTER_COUNTED = re.compile(rf"\b({_CAPITAL_COUNTED})(\.?\s+)({_NUMERAL})\b(?!['.]?\w)")
 _AFTER_LOWER = re.compile(
-    rf"\b((?:{'|'.join(word.lower() for word in _COUNTED if word not in {'Letter', 'Number', 'War', 'Type', 'Class', 'Note', 'Mark', 'Title', 'Rule', 'Table'})})\s+|(?:vol|chap|ch|fig)\.\s+)({_NUMERAL})\b(?!['.]?\w)"
+    rf"\b((?:{_LOWER_COUNTED})\s+|(?:vol|chap|ch|fig)\.\s+)({_NUMERAL})\b(?!['.]?\w)"
 )
-_AFTER_KING = re.compile(rf"\b({'|'.join(_REGNAL)})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?")
+_AFTER_KING = re.compile(rf"\b({'|'.join(sorted(MONARCHS))})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?")
 _AFTER_NAMES = re.compile(r"(?<=[a-z])(\s+[A-Z][a-z]+\s+)(II|III|IV|V)\b(?![.'-]?\w)")
 _RANGE = re.compile(rf"\b({_NUMERAL})(\s?[–-]\s?)({_NUMERAL})\b")
 _HEADING = re.compile(rf"\A(\W*)({_NUMERAL})(\.?)(?=\W*\Z|[.:)—–]\s|\s*[—–]\s)")
@@ -48,41 +35,12 @@ _PRONOUN_NEXT = re.compile(
 _KING_NEXT = re.compile(
     r"\s+(?!of\b|died\b|reigned\b|came\b|ascended\b|was\b|in\b|by\b|to\b)[a-zA-Z]|\s*'(?!s\b)"
 )
-_WORDS = frozenset(
-    {
-        "MIX",
-        "DIM",
-        "LIVID",
-        "CIVIL",
-        "MILD",
-        "DID",
-        "MD",
-        "CD",
-        "DC",
-        "CC",
-        "MM",
-        "CM",
-        "ML",
-        "LCD",
-        "XL",
-        "DI",
-        "LI",
-        "CI",
-        "MI",
-        "ID",
-        "MC",
-        "CV",
-        "DM",
-        "LL",
-        "XX",
-        "VIM",
-        "MID",
-        "LID",
-        "MIC",
-        "MCI",
-        "XXL",
-    }
-)
+_WORDS = frozenset({
+    "MIX", "DIM", "LIVID", "CIVIL", "MILD", "DID", "MD", "CD", "DC", "CC", "MM", "CM", "ML", "LCD",
+    "XL", "DI", "LI", "CI", "MI", "ID", "MC", "CV", "DM", "LL", "XX", "VIM", "MID", "LID", "MIC",
+    "MCI", "XXL",
+})  # fmt: skip
+"""Words and acronyms made of numeral letters."""
 
 
 def expand_roman(draft: Draft, *, heading: bool) -> None:

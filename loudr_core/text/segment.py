@@ -1,7 +1,7 @@
 """A book to segments: stretches of one kind in one voice, and a claim for every character.
 
-Chapter by chapter: decide what is read (`policy`), cut each block into sentences (`sentences`), cut and
-pack them (`cut`), let short neighbouring blocks share a segment (`merge`), number the result.
+Chapter by chapter: decide what is read (`policy`), cut each block into sentences (`sentences`), cut
+and pack them (`cut`), let short neighbouring blocks share a segment (`merge`), number the result.
 """
 
 from collections.abc import Iterator
@@ -101,8 +101,8 @@ def segment_book(book: Book, options: TextOptions) -> Segmentation:
         _add_chapter(book, read, marks, options, result)
     if not any(segment.origin == "source" for segment in result.segments):
         raise BookError(
-            f"{book.metadata.title or 'the book'} has nothing to read: all of it is left out by the "
-            "profile or holds no words; see left_out, and read boilerplate if it is wanted",
+            f"{book.metadata.title or 'the book'} has nothing to read: all is left out by the "
+            "profile or holds no words; set boilerplate to read if that is wanted",
             left_out=len(result.left_out),
         )
     order = {href: place for place, href in enumerate(book.documents)}

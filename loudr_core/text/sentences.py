@@ -1,7 +1,7 @@
 """Sentences of one paragraph; the only importer of sentencex.
 
-The library is right about most abbreviations; a repair pass joins what it cuts too often: list numbers,
-initials, references such as "vol. II", and a lower-case word after a mark inside quotes.
+The library is right about most abbreviations; a repair pass joins what it cuts too often: list
+numbers, initials, references such as "vol. II", and a lower-case word after a mark inside quotes.
 """
 
 import re

@@ -11,11 +11,16 @@ _URL = re.compile(
     r"\b(?:(https?|ftp)://)?((?:www\.)?[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}(?::\d+)?(?:/[^\s<>\"')]*)?)"
 )
 _EMAIL = re.compile(r"(?<![\w.])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_TOP = frozenset(
-    "com org net edu gov uk io de fr info co us ca au eu ie in tv me biz app dev".split()
-)
-_MARKS = {".": " dot ", "/": " slash ", "-": " dash ", "_": " underscore ", "@": " at ", ":": " colon ",
-          "?": " question mark ", "=": " equals ", "&": " and ", "#": " hash ", "+": " plus ", "~": " tilde ", "%": " percent "}  # fmt: skip
+_TOP = frozenset({
+    "com", "org", "net", "edu", "gov", "uk", "io", "de", "fr", "info", "co", "us", "ca", "au", "eu",
+    "ie", "in", "tv", "me", "biz", "app", "dev",
+})  # fmt: skip
+"""Last part of a host name that is taken for one without "www."."""
+_MARKS = {
+    ".": " dot ", "/": " slash ", "-": " dash ", "_": " underscore ", "@": " at ", ":": " colon ",
+    "?": " question mark ", "=": " equals ", "&": " and ", "#": " hash ", "+": " plus ",
+    "~": " tilde ", "%": " percent ",
+}  # fmt: skip
 _HANDLE = re.compile(r"(?<!\w)@(?=\w)")
 _SIGNS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("ampersand", re.compile(r"\s*&\s*"), " and "),

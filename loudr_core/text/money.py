@@ -1,0 +1,108 @@
+"""English sums of money as words: decimal currencies, and pounds, shillings and pence."""
+
+import re
+
+from loudr_core.text.draft import Draft
+from loudr_core.text.numbers import WHOLE, amount, cardinal, spell_number
+
+__all__ = ["SCALES", "expand_money"]
+
+_CURRENCY = {
+    "$": ("dollar", "dollars", "cent", "cents"),
+    "£": ("pound", "pounds", "penny", "pence"),
+    "€": ("euro", "euros", "cent", "cents"),
+    "¥": ("yen", "yen", "sen", "sen"),
+    "₹": ("rupee", "rupees", "paisa", "paise"),
+    "₽": ("ruble", "rubles", "kopeck", "kopecks"),
+}
+SCALES = {
+    "k": "thousand",
+    "m": "million",
+    "mn": "million",
+    "bn": "billion",
+    "b": "billion",
+    "tn": "trillion",
+}
+_MONEY = re.compile(
+    rf"(?:\b(?:US|A|C|NZ|HK))?([$£€¥₹₽])\s?({WHOLE})(?:\.(\d+))?(?![\d¼½¾])"
+    r"(?:(\s?)(k|m|mn|bn|b|tn)\b(?!\.?\w)|\s(hundred|thousand|million|billion|trillion)s?\b)?"
+    r"(?:[-\s](bill|note|coin|ticket|fine|reward|check|cheque|piece|deal|loan|tip|bet|stamp)\b)?"
+)
+_MONEY_RANGE = re.compile(rf"([$£€])({WHOLE})\s?[–-]\s?\1?({WHOLE})(?![\d.])")
+_OLD_MONEY = re.compile(
+    r"(?:£\s?((?:\d{1,3},)*\d+)\s?)?(?<![\w.])\b(\d{1,2})s\.?,?(?:\s?(\d{1,2})(½)?d\b\.?)?(?!\w)"
+)
+_PENCE = re.compile(r"(?<![\w.])(\d{1,2})(½)?d\.(?=\W|$)")
+_CENTS = re.compile(rf"(?<![\w.])({WHOLE})\s?¢")
+_AFTER_MONEY = re.compile(rf"(?<![\w.,])({WHOLE})(?:\.(\d+))?\s?([€£¥₹₽])(?!\d)")
+
+
+def expand_money(draft: Draft) -> None:
+    """Rewrite sums of money as words; the draft holds a figure."""
+    draft.rewrite("money", _MONEY_RANGE, _range)
+    draft.rewrite("money", _OLD_MONEY, _old_money)
+    draft.rewrite("money", _PENCE, _pence)
+    draft.rewrite("money", _MONEY, _money)
+    draft.rewrite("money", _AFTER_MONEY, lambda m: _coins(m[1], m[2] or "", m[3]))
+    draft.rewrite("money", _CENTS, lambda m: f"{amount(m[1])} {'cent' if m[1] == '1' else 'cents'}")
+
+
+def _range(match: re.Match[str]) -> str:
+    return f"{amount(match[2])} to {amount(match[3])} {_CURRENCY[match[1]][1]}"
+
+
+def _coins(whole: str, fraction: str, sign: str) -> str:
+    one, many, small, smalls = _CURRENCY[sign]
+    count = spell_number(whole)
+    name = one if count == "one" else many
+    if not fraction or fraction == "00":
+        return f"{count} {name}"
+    if len(fraction) != 2:
+        return f"{amount(f'{whole}.{fraction}')} {many}"
+    rest = f"{cardinal(int(fraction))} {small if int(fraction) == 1 else smalls}"
+    return rest if count == "zero" else f"{count} {name} and {rest}"
+
+
+def _money(match: re.Match[str]) -> str:
+    sign, whole, fraction = match[1], match[2], match[3] or ""
+    scale = SCALES.get(match[5] or "", match[6] or "")
+    noun = match[7]
+    if scale:
+        count = amount(f"{whole}.{fraction}" if fraction else whole)
+        name = _CURRENCY[sign][0 if noun else 1]
+        return f"{count} {scale} {name}" + (f" {noun}" if noun else "")
+    if noun and not fraction:
+        return f"{spell_number(whole)} {_CURRENCY[sign][0]} {noun}"
+    after = match.string[match.end() : match.end() + 2]
+    if re.match(r"-[a-z]", after) and not fraction:
+        return f"{spell_number(whole)} {_CURRENCY[sign][0]}"
+    return _coins(whole, fraction, sign) + (f" {noun}" if noun else "")
+
+
+def _old_money(match: re.Match[str]) -> str | None:
+    pounds, shillings, pence, half = match[1], match[2], match[3], match[4]
+    if not pounds and not pence and not match[0].endswith("s."):
+        return None
+    parts = []
+    if pounds:
+        parts.append(f"{spell_number(pounds)} {'pound' if pounds == '1' else 'pounds'}")
+    parts.append(f"{cardinal(int(shillings))} {'shilling' if shillings == '1' else 'shillings'}")
+    words = " ".join(parts)
+    if pence:
+        words += f" and {_pence_words(pence, half)}"
+    ends = match[0].endswith(".") and not match.string[match.end() :].strip("'\") ")
+    return words + ("." if ends else "")
+
+
+def _pence_words(pence: str, half: str | None) -> str:
+    number = cardinal(int(pence))
+    if half:
+        return f"{number} pence halfpenny"
+    return (
+        "one penny" if pence == "1" else f"{number}pence" if int(pence) < 13 else f"{number} pence"
+    )
+
+
+def _pence(match: re.Match[str]) -> str:
+    ends = not match.string[match.end() :].strip("'\") ")
+    return _pence_words(match[1], match[2]) + ("." if ends else "")
