@@ -149,8 +149,9 @@ def _from_toc(
 
 def _block_at(walked: Walked, index: int) -> int:
     """Return the number of the block that holds an index, or of the next one."""
-    ends = [block.spans[-1].end for block in walked.blocks]
-    return bisect.bisect_right(ends, index) if index else 0
+    if not index:
+        return 0
+    return bisect.bisect_right(walked.blocks, index, key=lambda block: block.spans[-1].end)
 
 
 def _pull_back(walked: Walked, block: int, title: str) -> int:

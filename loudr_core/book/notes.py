@@ -38,11 +38,16 @@ def _try_mark(documents: Mapping[str, Walked], href: str, mark: Mark) -> None:
     start = block.spans[0].start
     if path == href and mark.start <= block.spans[-1].end and mark.end >= start:
         return  # a link within one paragraph
-    for back in target.marks:
-        if back.kind == "note_ref" and start <= back.start <= start + 2:
+    first = bisect.bisect_left(target.marks, start, key=_start_of)  # marks ascend
+    for back in target.marks[first : bisect.bisect_right(target.marks, start + 2, key=_start_of)]:
+        if back.kind == "note_ref":
             if _leads_to(documents, back, href, mark):
                 target.blocks[number] = replace(block, kind="note", note_id=mark.value)
             return
+
+
+def _start_of(mark: Mark) -> int:
+    return mark.start
 
 
 def _leads_to(documents: Mapping[str, Walked], back: Mark, href: str, mark: Mark) -> bool:
@@ -59,6 +64,6 @@ def _begins_block(walked: Walked, mark: Mark) -> bool:
 
 
 def _block_number(walked: Walked, index: int) -> int | None:
-    number = bisect.bisect_right([b.spans[-1].end for b in walked.blocks], index)
+    number = bisect.bisect_right(walked.blocks, index, key=lambda block: block.spans[-1].end)
     found: Block | None = walked.blocks[number] if number < len(walked.blocks) else None
     return number if found is not None and found.spans[0].start <= index else None
