@@ -135,7 +135,7 @@ def check(book: Book) -> None:
         assert all(0 <= index <= len(text) for index in document.anchors.values())
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(bodies=st.lists(BODY, min_size=1, max_size=3), data=st.data())
 def test_every_character_has_one_place(bodies: list[str], data: st.DataObject) -> None:
     bodies[0] = f"<p>Word <a id='here'/>{bodies[0]}</p>"
@@ -162,7 +162,7 @@ LINES = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(lines=st.lists(LINES, max_size=14))
 def test_markdown_loses_nothing(lines: list[str]) -> None:
     source = "\n".join(["Word", "", *lines]).encode()
@@ -175,7 +175,7 @@ PLAIN = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(text=st.text(PLAIN, max_size=60))
 def test_plain_text_loses_nothing(text: str) -> None:
     check(read_text(("Word\n\n" + text).encode(), Path("x.txt")))
@@ -190,7 +190,7 @@ SMALL = epub(
 CHANGES = st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(0, 255)), max_size=8)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(changes=CHANGES, cut=st.one_of(st.none(), st.integers(0, len(SMALL))))
 def test_damaged_archives_are_read_or_refused(
     changes: list[tuple[int, int]], cut: int | None
@@ -216,7 +216,7 @@ def repack(data: bytes, name: str, content: bytes) -> bytes:
     return buffer.getvalue()
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(name=st.sampled_from(FILES), data=st.data())
 def test_damaged_files_are_read_or_refused(name: str, data: st.DataObject) -> None:
     with zipfile.ZipFile(io.BytesIO(SMALL)) as archive:
