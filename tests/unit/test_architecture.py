@@ -25,7 +25,7 @@ CLOSED = {
 
 SOLE_IMPORTER = {
     "onnxruntime": "loudr_core/speech/session.py",
-    "hibari": "loudr_core/speech/embedded.py",
+    "hibari": "loudr_core/speech/embedded_voice.py",
     "boto3": "loudr_core/store/s3.py",
     "botocore": "loudr_core/store/s3.py",
     "ebooklib": "loudr_core/book/package.py",
