@@ -146,14 +146,22 @@ class Master:
             yield self.apply(pending)
 
     def _reduction(self, gained: Mono) -> Mono:
-        """Return the factor at every sample, at most 1, that holds the peaks under the ceiling."""
+        """Return the factor at every sample, at most 1, that holds the peaks under the ceiling.
+
+        Only the surroundings of peaks are worked on: elsewhere the factor is exactly 1.
+        """
         peaks = self._peaks(gained.astype(np.float64))
-        wanted = np.where(peaks > self._ceiling, self._ceiling / np.maximum(peaks, 1e-30), 1.0)
-        lowest = minimum_filter1d(wanted, 2 * self._reach + 1, mode="constant", cval=1.0)
-        smooth: NDArray[np.float64] = 1.0 - correlate1d(
-            1.0 - lowest, self._kernel, mode="constant", cval=0.0
-        )
-        return smooth.astype(np.float32)
+        factor = np.ones(len(gained), np.float32)
+        reach = self._reach + len(self._kernel)
+        for low, high in _surroundings(np.flatnonzero(peaks > self._ceiling), reach, len(gained)):
+            near = peaks[low:high]
+            wanted = np.where(near > self._ceiling, self._ceiling / np.maximum(near, 1e-30), 1.0)
+            lowest = minimum_filter1d(wanted, 2 * self._reach + 1, mode="constant", cval=1.0)
+            smooth: NDArray[np.float64] = 1.0 - correlate1d(
+                1.0 - lowest, self._kernel, mode="constant", cval=0.0
+            )
+            factor[low:high] = smooth
+        return factor
 
     def _peaks(self, gained: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the magnitude at every sample, or between it and its neighbours if larger there.
@@ -176,3 +184,14 @@ class Master:
             if len(gained) > delay:
                 np.maximum(peaks[:-delay], between[delay:], out=peaks[:-delay])
         return peaks
+
+
+def _surroundings(places: NDArray[np.intp], reach: int, length: int) -> Iterator[tuple[int, int]]:
+    """Yield intervals that hold every place with `reach` on either side, joined where they meet."""
+    if not len(places):
+        return
+    breaks = np.flatnonzero(np.diff(places) > 2 * reach)
+    firsts = places[np.append(0, breaks + 1)]
+    lasts = places[np.append(breaks, len(places) - 1)]
+    for first, last in zip(firsts, lasts, strict=True):
+        yield max(0, int(first) - reach), min(length, int(last) + reach + 1)

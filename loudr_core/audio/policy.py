@@ -5,6 +5,7 @@ takes of the embedded voice over a novel, where none of them fires, and from dam
 which all of them find; a voice with another calibration replaces single fields.
 """
 
+import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -80,7 +81,7 @@ class DetectorPolicy:
         Raises
         ------
         ConfigError
-            A name is not a field of the policy.
+            A name is not a field of the policy, or a value is not a number of its kind.
         """
         known = {field.name for field in fields(cls)}
         for name in data:
@@ -89,12 +90,34 @@ class DetectorPolicy:
                     f"detector policy has no threshold {name!r}; it has {', '.join(sorted(known))}",
                     found=name,
                 )
+            if not _fits(name, data[name]):
+                raise ConfigError(
+                    f"detector threshold {name} is {data[name]!r}; {_WANTED[name in _BANDS]}",
+                    found=str(data[name]),
+                )
         values = dict(data)
-        if "seconds_per_character" in values:
-            low, high = values["seconds_per_character"]
-            values["seconds_per_character"] = (float(low), float(high))
+        for name in _BANDS & data.keys():
+            low, high = values[name]
+            values[name] = (float(low), float(high))
         return cls(**values)
 
     def digest(self) -> str:
         """Return 64 hexadecimal digits over the thresholds and the detectors' version."""
         return digest(["detectors", DETECTOR_VERSION, self.as_dict()])
+
+
+_BANDS = frozenset({"seconds_per_character"})
+_COUNTS = frozenset({"clip_run", "clip_runs"})
+_WANTED = ("give a number", "give two numbers, the lower first")
+
+
+def _fits(name: str, value: object) -> bool:
+    if name in _BANDS:
+        if not isinstance(value, list | tuple) or len(value) != 2:
+            return False
+        return all(_is_number(each) for each in value) and 0 <= value[0] < value[1]
+    return isinstance(value, int) if name in _COUNTS else _is_number(value)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -26,6 +26,8 @@ class TrimRule:
     the take with its first aspiration 50 to 60 dB under the loud level.
     """
 
+    version: int = 1
+    """Raised when the code cuts differently at the same values: a take's key rests on the rule."""
     below_loud_db: float = 50.0
     """Threshold under the take's loud level."""
     floor_dbfs: float = -75.0

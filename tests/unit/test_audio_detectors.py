@@ -188,6 +188,21 @@ def test_a_threshold_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        {"level_jump_db": "loud"},
+        {"level_jump_db": float("nan")},
+        {"clip_run": 2.5},
+        {"seconds_per_character": 0.05},
+        {"seconds_per_character": [0.09, 0.04]},
+    ],
+)
+def test_a_threshold_of_another_kind_is_refused(data: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(data))):
+        DetectorPolicy.from_dict(data)
+
+
+@pytest.mark.parametrize(
     ("text", "want"), [("", 0), ("abc", 0), ("Ha, ha, ha!", 4), ("one two. One TWO three", 6)]
 )
 def test_longest_repeated_letters(text: str, want: int) -> None:
