@@ -69,7 +69,8 @@ class Encoding:
     """What moves the encoder's bits.
 
     `aac_coder=fast` at 80 kb/s is nearer to the original at 24 kHz mono than the default coder at
-    64 kb/s, and five times as quick.
+    64 kb/s, and five times as quick. Temporal noise shaping is off: on speech it gains nothing in
+    either measure (31.0 against 30.8 dB of segmental SNR) and costs a third of the time.
     """
 
     sample_rate_hz: int = 24_000
@@ -229,7 +230,7 @@ def _open_encoder(encoding: Encoding) -> Any:
     context.bit_rate = encoding.bit_rate
     context.time_base = Fraction(1, encoding.sample_rate_hz)
     context.thread_count = 1
-    context.options = {"aac_coder": encoding.coder}
+    context.options = {"aac_coder": encoding.coder, "aac_tns": "0"}
     # Written into the bits otherwise, with the library's version.
     context.flags |= av.codec.context.Flags.bitexact
     context.open()
@@ -266,7 +267,7 @@ def piece_key(identity: str, piece: Piece, encoding: Encoding) -> str:
     """
     return digest(
         [
-            "aac-piece-1",
+            "aac-piece-2",
             identity,
             piece.n_frames,
             piece.leads,
