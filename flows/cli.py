@@ -1,10 +1,11 @@
 """`loudr`: arguments in, exit code out.
 
 Every command prints one line for an error that is not a bug, with what to do, and ends with the
-exit code of its kind (`loudr_core.errors`). With `--json` one JSON object goes to the standard output
-and everything else to the standard error.
+exit code of its kind (`loudr_core.errors`). With `--json` one JSON object goes to the standard
+output and everything else to the standard error.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -208,6 +209,9 @@ def _global(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    # Our threads share the cores already; a numerical library's own would only fight them.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(variable, "1")
     from loudr_core.errors import LoudrError
     from loudr_core.render.speak import Interrupted
 
@@ -220,7 +224,7 @@ def main() -> None:
         code = 130
     except BrokenPipeError:
         code = 141
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - a bug is raised again below
         code = _usage(error)
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -18,7 +18,7 @@ from loudr_core.speech.workers import EnginePool, worker_count
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["engine_pool", "open_render", "pool_size"]
+__all__ = ["engine_pool", "engine_spec", "open_render", "open_settings_store", "pool_size"]
 
 logger = logging.getLogger(__name__)
 

@@ -2,9 +2,9 @@
 
 import json
 import sys
-from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from loudr_core.errors import LoudrError
@@ -75,7 +75,7 @@ def show_findings(findings: "list[Finding] | tuple[Finding, ...]") -> None:
 def show_plan(plan: Plan, *, eta_s: float | None) -> None:
     """Print a plan: chapters, hours, what is left out, findings."""
     authors = ", ".join(plan.metadata["authors"])
-    console.print(f"[bold]{_escape(plan.metadata['title'])}[/bold]  {_escape(authors)}")
+    console.print(f"[bold]{escape(plan.metadata['title'])}[/bold]  {escape(authors)}")
     table = Table(box=None, pad_edge=False)
     table.add_column("#", justify="right")
     table.add_column("chapter", overflow="fold")
@@ -84,7 +84,7 @@ def show_plan(plan: Plan, *, eta_s: float | None) -> None:
     for chapter in plan.chapters:
         table.add_row(
             str(chapter.number),
-            _escape("  " * chapter.level + chapter.title),
+            escape("  " * chapter.level + chapter.title),
             str(chapter.segments),
             duration(chapter.est_audio_s),
         )
@@ -105,7 +105,3 @@ def _show_left_out(plan: Plan) -> None:
         reasons.setdefault(row.reason, []).append(row.characters)
     for reason, sizes in sorted(reasons.items()):
         console.print(f"[dim]left out[/]  {reason}: {len(sizes)} places, {sum(sizes)} characters")
-
-
-def _escape(text: Any) -> str:
-    return str(text).replace("[", "\\[")

@@ -88,9 +88,12 @@ class _Plain:
         self.done = threading.Event()
         self._render = render
         self._title = render.source.stem
+        self._stage = ""
 
     def stage(self, name: str) -> None:
-        console.print(f"{name} {self._title}", markup=False)
+        if name != self._stage:
+            self._stage = name
+            console.print(f"{name} {self._title}", markup=False)
 
     def title(self, title: str) -> None:
         self._title = title
@@ -99,7 +102,7 @@ class _Plain:
         since = time.monotonic()
         while not self.done.wait(1.0):
             counts = self._render.progress.now()
-            if time.monotonic() - since >= _PLAIN_S and counts.total:
+            if time.monotonic() - since >= _PLAIN_S and counts.done < counts.total:
                 since = time.monotonic()
                 console.print(_words(counts), markup=False)
 

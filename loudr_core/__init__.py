@@ -1,1 +1,1 @@
-"""The library: books in, segments, takes and audiobooks out. No Prefect, no argv, no environment."""
+"""The library: books in, segments, takes and audiobooks out; no Prefect, argv or environment."""

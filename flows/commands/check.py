@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from rich.markup import escape
 from rich.table import Table
 
 from flows.output import console, duration, print_json, show_findings
@@ -24,20 +25,25 @@ def run(file: Path, *, json_out: bool) -> int:
 
 
 def _show(file: Path, report: CheckReport) -> None:
-    data = report.as_dict()
     table = Table(box=None, pad_edge=False)
-    for column in ("#", "chapter", "from"):
-        table.add_column(column, justify="right" if column != "chapter" else "left")
-    for number, chapter in enumerate(data["chapters"], 1):
-        table.add_row(str(number), chapter["title"], duration(chapter["start_s"]))
+    table.add_column("#", justify="right")
+    table.add_column("chapter", overflow="fold")
+    table.add_column("from", justify="right")
+    for number, chapter in enumerate(report.chapters, 1):
+        table.add_row(str(number), escape(chapter.title), duration(chapter.start_s))
     console.print(table)
-    for name, value in data["tags"].items():
+    for name, value in report.tags.items():
         console.print(f"{name}: {value}"[:200], markup=False, style="dim")
-    level = data["loudness"]
-    console.print(
-        f"{file.name}: {data['format']}, {duration(data['duration_s'])}, "
-        f"{level['integrated_lufs']} LUFS, true peak {level['true_peak_dbtp']} dBTP",
-        markup=False,
-    )
+    parts = [str(report.format.get("brand", "")).strip(), duration(report.duration_s)]
+    if report.loudness is not None:
+        parts += [
+            f"{_number(report.loudness['integrated_lufs'])} LUFS",
+            f"true peak {_number(report.loudness['true_peak_dbtp'])} dBTP",
+        ]
+    console.print(f"{file.name}: {', '.join(part for part in parts if part)}", markup=False)
     show_findings(report.findings)
     console.print("[green]in order[/]" if report.ok else "[bold red]not in order[/]")
+
+
+def _number(value: float | None) -> str:
+    return "-inf" if value is None else f"{value:.2f}"

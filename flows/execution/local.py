@@ -43,14 +43,14 @@ class LocalExecution:
             self._server.wait(cancel=render.cancel)
         if render.cancel.is_set():
             raise Interrupted
-        from flows.render_book import RenderRequest, render_book
+        from flows.render_book import render_book
+        from flows.request import RenderRequest
 
         name = f"{os.getpid()}-{id(render)}"
         request = RenderRequest(book=str(render.source), dest=str(dest), live=name)
         with live.registered(name, render, on_stage):
             render_book(request)
-            result = live.result_of(name)
-        return result
+            return live.result_of(name)
 
     def drain(self) -> None:
         """Return when the server has recorded every task run, or after a while."""

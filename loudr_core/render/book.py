@@ -36,7 +36,7 @@ from loudr_core.speech.wire import EngineInfo
 from loudr_core.store.protocol import ObjectStore
 from loudr_core.text.lexicon import Lexicon
 
-__all__ = ["BookRender", "EnginePoolLike", "RenderOptions", "policy_of", "speaker_of"]
+__all__ = ["BookRender", "EnginePoolLike", "RenderOptions", "policy_of", "resolved", "speaker_of"]
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,14 @@ from loudr_core.render.pcm import BookPcm
 from loudr_core.settings import LoudnessProfile
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["Mastered", "MasteredPcm", "master_book", "refuse_gaps"]
+__all__ = [
+    "Mastered",
+    "MasteredPcm",
+    "levels_json",
+    "loudness_curve",
+    "master_book",
+    "refuse_gaps",
+]
 
 CODEC_HEADROOM_DB = 0.3
 """Room under the true-peak limit for what AAC adds to a peak: 0.2 dB at most over a novel."""
