@@ -30,6 +30,7 @@ _MARK_TOLERANCE_S = 0.002
 """The chapter track counts milliseconds."""
 _END_TOLERANCE_S = 0.1
 _LOWEST_HZ = 4000
+_MOST_CHANNELS = 8
 _MAX_CHPL = 255
 _BLOCK_FRAMES = 64
 _TAG_NAMES = {
@@ -142,9 +143,17 @@ def _opened(path: Path) -> Iterator[Any]:
         ) from error
     with container:
         streams = container.streams.audio
-        if not streams or streams[0].codec_context is None or streams[0].sample_rate < _LOWEST_HZ:
+        if not streams or not _decodable(streams[0]):
             raise PublishError(f"{path} has no audio that can be decoded", path=str(path))
         yield container
+
+
+def _decodable(stream: Any) -> bool:
+    return bool(
+        stream.codec_context is not None
+        and stream.sample_rate >= _LOWEST_HZ
+        and 1 <= stream.channels <= _MOST_CHANNELS
+    )
 
 
 def _check_container(report: CheckReport, layout: Mp4Layout) -> None:
@@ -184,7 +193,8 @@ def _describe(report: CheckReport, container: Any, layout: Mp4Layout) -> None:
 def _check_audio(report: CheckReport, container: Any) -> None:
     """Decode everything; measure what comes out."""
     stream = container.streams.audio[0]
-    meters = [LoudnessMeter(stream.sample_rate) for _ in range(stream.channels)]
+    rate = stream.sample_rate
+    meters = [LoudnessMeter(rate) for _ in range(stream.channels)]
     damaged = 0
     n_samples = 0
     with contextlib.closing(_blocks(container, stream)) as blocks:
@@ -195,7 +205,7 @@ def _check_audio(report: CheckReport, container: Any) -> None:
             n_samples += block.shape[1]
             for meter, channel in zip(meters, block, strict=True):
                 meter.push(channel)
-    decoded_s = n_samples / stream.sample_rate
+    decoded_s = n_samples / rate
     if damaged:
         report.add("damaged", "error", f"packets of the audio that cannot be decoded: {damaged}")
     if abs(decoded_s - report.duration_s) > _END_TOLERANCE_S:
@@ -211,15 +221,16 @@ def _check_audio(report: CheckReport, container: Any) -> None:
 
 def _blocks(container: Any, stream: Any) -> Generator[Any, None, None]:
     """Yield float32 [channels, n] in blocks of some seconds, and None for a packet that fails."""
+    declared = _declared(stream)  # now: decoding damage changes what the stream says
     parts: list[Any] = []
     try:
         for packet in container.demux(stream):
             try:
-                frames = [_planes(frame) for frame in packet.decode()]
-                if any(len(planes) != stream.channels for planes in frames):
-                    yield None
+                frames = packet.decode()
+                if all(_declared(frame) == declared for frame in frames):
+                    parts += [_planes(frame) for frame in frames]
                 else:
-                    parts += frames
+                    yield None
             except av.error.FFmpegError:
                 yield None
             if len(parts) >= _BLOCK_FRAMES:
@@ -229,6 +240,15 @@ def _blocks(container: Any, stream: Any) -> Generator[Any, None, None]:
         yield None
     if parts:
         yield np.concatenate(parts, axis=1)
+
+
+def _declared(thing: Any) -> tuple[int, int]:
+    """Return channels and rate of a stream or frame; damage can make them differ.
+
+    PyAV must not be asked for the samples of a frame with more than eight channels: it reads past
+    the end of its planes.
+    """
+    return thing.layout.nb_channels, thing.sample_rate
 
 
 def _planes(frame: Any) -> Any:
