@@ -87,24 +87,30 @@ _HALF_DAY = re.compile(r"(?<![\w.])([AaPp])\.\s?[Mm]\.(?!\w)|(?<=\d)\s?([AaPp])[
 _DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?!\w)")
 _INITIALS = re.compile(r"(?<![\w.'])(?:[A-Z]\.\s?)+(?=\s?[A-Z][\w'])")
 _OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
+_ANY = re.compile(
+    r"\b[A-Za-z]\.|&c|\b(?:Mrs?|Ms|Dr|Mme|Mlle|Messrs|etc)\b|\d\s?[AaPp][Mm]\b|\b(?:"
+    + "|".join([*_TITLES, *_ENDING, *_BEFORE_FIGURE, *_SHORT_MONTHS, *_SHORT_DAYS])
+    + r"|No|Nos|St|al|cit|viz|cf|vs|ibid|approx)\.|(?<=\d )(?:"
+    + _ANY_MONTH
+    + r")\b",
+    re.IGNORECASE,
+)
+"""Nearly every sentence has nothing of all this."""
 
 
 def expand_abbreviations(draft: Draft) -> None:
     """Rewrite abbreviations as words."""
-    if "." not in draft.text and not re.search(
-        r"\b(?:Mr|Mrs|Ms|Dr|Mme|Mlle)\b|&c|\betc\b|\d\s?[AaPp][Mm]\b", draft.text
-    ):
+    if not _ANY.search(draft.text):
         return
-    text_end = _ends_at
-    draft.rewrite("half-day", _HALF_DAY, lambda m: _half_day(m, text_end(m)))
-    draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, text_end(m)))
+    draft.rewrite("half-day", _HALF_DAY, lambda m: _half_day(m, _ends_at(m)))
+    draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, _ends_at(m)))
     draft.rewrite("saint-street", _STREET, _street)
-    draft.rewrite("street", _DRIVE, lambda m: f"{m[1]}Drive{'.' if text_end(m) else ''}")
+    draft.rewrite("street", _DRIVE, lambda m: f"{m[1]}Drive{'.' if _ends_at(m) else ''}")
     draft.rewrite(
         "title", _TITLE, lambda m: _TITLES[m[1] or m[2]] + (" " if m[0].endswith("-") else "")
     )
     draft.rewrite("title", _OF, "Monsieur")
-    draft.rewrite("title", _LONE_TITLE, lambda m: _TITLES[m[1]] + ("." if text_end(m) else ""))
+    draft.rewrite("title", _LONE_TITLE, lambda m: _TITLES[m[1]] + ("." if _ends_at(m) else ""))
     draft.rewrite("abbreviation", _ENDINGS, _ending)
     draft.rewrite("abbreviation", _BARE_ETC, "et cetera")
     draft.rewrite("abbreviation", _V, " versus")
@@ -112,7 +118,7 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite(
         "month",
         _MONTH,
-        lambda m: _SHORT_MONTHS[m[1] or m[2]] + ("." if text_end(m) and m[0][-1] == "." else ""),
+        lambda m: _SHORT_MONTHS[m[1] or m[2]] + ("." if _ends_at(m) and m[0][-1] == "." else ""),
     )
     draft.rewrite(
         "weekday",

@@ -35,6 +35,7 @@ _QUOTES = str.maketrans(
         "⁉": "!?",
         "‼": "!!",
         "⁇": "??",
+        "〇": "零",
     }
 )
 _SPECIAL = re.compile(r"[^\x00-\x7f]")
@@ -81,6 +82,9 @@ def _plain(match: re.Match[str]) -> str | None:
     if category[0] in "LN" and unicodedata.decomposition(character).startswith("<"):
         unfolded = unicodedata.normalize("NFKC", character)
         return f" {unfolded} " if category == "No" else unfolded
+    if category in {"Nl", "No"}:
+        value = unicodedata.numeric(character)
+        return f" {int(value)} " if value.is_integer() else f" {_words(character)} "
     return None
 
 
@@ -114,10 +118,14 @@ def _name(match: re.Match[str]) -> str | None:
         # Vowel signs and joiners of scripts that need them belong to their word.
         return None if category != "Cf" or character in "\u200c\u200d" else ""
     if category[0] in "SN":
-        name = unicodedata.name(character, "").lower()
-        words = re.sub(r"[^a-z]+", " ", name.replace(" sign", "")).strip()
-        return f" {words} " if words else " "
+        return f" {_words(character)} "
     return " "
+
+
+def _words(character: str) -> str:
+    """Return a sign's name in the Unicode standard, as words."""
+    name = unicodedata.name(character, "").lower()
+    return re.sub(r"[^a-z]+", " ", name.replace(" sign", "")).strip()
 
 
 _SPACES = re.compile(r"\s+")
@@ -126,10 +134,16 @@ _EMPTY_PAIR = re.compile(r"\(\s*\)")
 _STOPS = re.compile(r"\.(?:\s?\.){2,}|(?<!\.)\.\.(?!\.)")
 _COMMAS = re.compile(r"([,;:])(?:\s*[,;:])+|[,;:]+(?=[.!?])|(?<!\.)\.(?=[,;:])")
 _DASHES = re.compile(r"-{2,}|—(?:\s*[—-])+|(?<=\s)-(?=\s|\Z)")
+_UNTIDY = re.compile(
+    r"\s\s|[^\S ]|\A\s|\s\Z|\s[,;:!?).-]|\(\s|\(\)|\.\s?\.|[,;:]\s*[,;:.!?]|--|—\s*[—-]|\.[,;:]"
+)
+"""What one of the rules of `tidy` would change, or nearly."""
 
 
 def tidy(draft: Draft) -> None:
     """Collapse white space and repeated marks; leave no space at the ends or before a mark."""
+    if not _UNTIDY.search(draft.text):
+        return
     draft.rewrite("dash", _DASHES, "—")
     draft.rewrite("ellipsis", _STOPS, "...")
     draft.rewrite("mark", _EMPTY_PAIR, " ")

@@ -55,6 +55,7 @@ def normalize(text: str, *, language: str = "en", heading: bool = False) -> Norm
 @lru_cache(maxsize=8192)
 def _normalize(text: str, language: str, heading: bool) -> Normalized:
     draft = Draft(text)
+    clean(draft)
     for _ in range(_ROUNDS):
         # One rule's words can make work for an earlier rule; the rounds end at the first that
         # changes nothing, which makes the result a fixed point.

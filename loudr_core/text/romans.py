@@ -41,6 +41,8 @@ _WORDS = frozenset({
     "MCI", "XXL",
 })  # fmt: skip
 """Words and acronyms made of numeral letters."""
+_ANY = re.compile(r"\b(?:[IVXLCDM]{2,}|[VXLCDM])\b|\b[A-Z]\w*\.?\s+I\b")
+"""A numeral, or an "I" that follows a capital: most sentences hold neither."""
 
 
 def expand_roman(draft: Draft, *, heading: bool) -> None:
@@ -52,11 +54,11 @@ def expand_roman(draft: Draft, *, heading: bool) -> None:
     heading : bool
         The text is a heading, where a numeral that stands alone or opens the line is a number.
     """
-    if not re.search(r"[IVXLCDM]", draft.text):
-        return
     if heading:
         draft.rewrite("roman", _HEADING, _heading)
         draft.rewrite("roman", _HEADING_LONG, _heading_long)
+    if not _ANY.search(draft.text):
+        return
     draft.rewrite("roman", _AFTER_COUNTED, _counted)
     draft.rewrite("roman", _AFTER_KING, _king)
     draft.rewrite("roman", _AFTER_LOWER, _lower)

@@ -10,7 +10,10 @@ from loudr_core.text.model import TextOptions
 from loudr_core.text.segment import segment_book
 
 OPTIONS = TextOptions(max_characters=160, target_characters=120)
-WORDS = "the a river stone went home Mr. Lund 1907 said oh yes no never— “quite” £5 and IV U.S. what".split()
+WORDS = [
+    "the", "a", "river", "stone", "went", "home", "Mr.", "Lund", "1907", "said", "oh", "yes", "no",
+    "never—", "“quite”", "£5", "and", "IV", "U.S.", "what",
+]  # fmt: skip
 ENDS = (".", "!", "?", "…", ".”", "")
 
 
@@ -69,7 +72,7 @@ def segments_by_block(texts):
 
 
 def changed(before, after, edited):
-    """Return how many existing segments, wholly left and right of an edited block, did not survive."""
+    """Return how many segments wholly left and wholly right of an edited block did not survive."""
     kept = {(first, text) for first, _, text in after}
     gone = [item for item in before if (item[0], item[2]) not in kept]
     return (

@@ -76,7 +76,8 @@ def test_ids_chapters_and_pauses():
     ]  # fmt: skip
     pauses = Pauses()
     assert [segment.pause_after_ms for segment in result.segments] == [
-        pauses.heading, pauses.sentence, pauses.paragraph, pauses.chapter, pauses.heading, pauses.chapter,
+        pauses.heading, pauses.sentence, pauses.paragraph, pauses.chapter, pauses.heading,
+        pauses.chapter,
     ]  # fmt: skip
     assert [segment.ordinal for segment in result.segments] == list(range(6))
 
@@ -167,8 +168,8 @@ def note_book():
         ("One", [p("He came.1 She went."), ("note", "The first note.", {"note_id": "a.xhtml#n1"}),
                  p("The chapter goes on after the note, at some length, and then it ends.")], {}),
         ("Two", [p("Later.2 Much later.")], {}),
-        ("Notes", [("heading", "Notes", {}), ("note", "The second note.", {"note_id": "a.xhtml#n2"})],
-         {"role": "back"}),
+        ("Notes", [("heading", "Notes", {}),
+                   ("note", "The second note.", {"note_id": "a.xhtml#n2"})], {"role": "back"}),
         marks=[("note_ref", "1", "a.xhtml#n1"), ("note_ref", "2", "a.xhtml#n2")],
     )  # fmt: skip
 
@@ -222,11 +223,23 @@ def test_boilerplate_is_left_out_by_semantics_or_title():
 def test_titles_that_no_block_says_are_generated():
     book = make_book(("Part IV", [p("Text.")], {"title_in_text": False}))
     result = plan(book)
-    assert [(s.origin, s.kind, s.spoken, s.spans) for s in result.segments][0] == (
+    first = result.segments[0]
+    assert (first.origin, first.kind, first.spoken, first.spans) == (
         "generated", "title", "Part Four.", (),
     )  # fmt: skip
     silent = TextOptions(max_characters=200, target_characters=120, announce_titles=False)
     assert spoken(plan(book, silent)) == ["Text."]
+
+
+def test_a_part_without_a_page_is_announced_and_a_picture_page_is_not():
+    book = make_book(
+        ("Plates", [], {"title_in_text": False}),
+        ("Part II", [], {"title_in_text": False}),
+        ("One", [p("Text.")], {"level": 1}),
+    )
+    result = plan(book)
+    assert [chapter.title for chapter in result.chapters] == ["Part II", "One"]
+    assert spoken(result) == ["Part Two.", "Text."]
 
 
 def test_list_numbers_of_a_style_sheet_are_generated_and_bullets_are_not():
@@ -234,7 +247,8 @@ def test_list_numbers_of_a_style_sheet_are_generated_and_bullets_are_not():
     blocks = [("list_item", text, {"generated": number}) for text, number in items]
     result = plan(make_book(("One", blocks, {})))
     assert [(s.origin, s.spoken) for s in result.segments] == [
-        ("generated", "one."), ("source", "Eggs."), ("generated", "two."), ("source", "Milk. Bread."),
+        ("generated", "one."), ("source", "Eggs."), ("generated", "two."),
+        ("source", "Milk. Bread."),
     ]  # fmt: skip
 
 
