@@ -84,6 +84,7 @@ _DAY = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.(?=,|\s)")
 _STREET = re.compile(r"(?:(\b[A-Z][\w']*|\d(?:st|nd|rd|th))(\s+))?\bSt\.(\s+(?=([A-Z][\w']*)))?")
 _ERA = re.compile(r"(?<![\w.])(A\.\s?D|B\.\s?C(?:\.\s?E)?|C\.\s?E)\.")
 _HALF_DAY = re.compile(r"(?<![\w.])([AaPp])\.\s?[Mm]\.(?!\w)|(?<=\d)\s?([AaPp])[Mm]\b\.?(?!\w)")
+_DAY_NEXT = re.compile(rf"\s+(?:{'|'.join([*MONTHS, *_SHORT_DAYS])})")
 _DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?!\w)")
 _INITIALS = re.compile(r"(?<![\w.'])(?:[A-Z]\.\s?)+(?=\s?[A-Z][\w'])")
 _OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
@@ -102,7 +103,7 @@ def expand_abbreviations(draft: Draft) -> None:
     """Rewrite abbreviations as words."""
     if not _ANY.search(draft.text):
         return
-    draft.rewrite("half-day", _HALF_DAY, lambda m: _half_day(m, _ends_at(m)))
+    draft.rewrite("half-day", _HALF_DAY, _half_day)
     draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, _ends_at(m)))
     draft.rewrite("saint-street", _STREET, _street)
     draft.rewrite("street", _DRIVE, lambda m: f"{m[1]}Drive{'.' if _ends_at(m) else ''}")
@@ -180,10 +181,12 @@ def _dotted(match: re.Match[str]) -> str:
     return letters + ("." if _ends_at(match) else "")
 
 
-def _half_day(match: re.Match[str], end: bool) -> str:
+def _half_day(match: re.Match[str]) -> str:
     letter = (match[1] or match[2]).upper()
     before = "" if match.start() == 0 or match.string[match.start() - 1].isspace() else " "
-    return f"{before}{letter} M{'.' if end and match[0].endswith('.') else ''}"
+    # "at 8 p.m. Monday" goes on, "at 8 p.m. The lens" does not.
+    day = _DAY_NEXT.match(match.string, match.end())
+    return f"{before}{letter} M{_stop(match) if match[0].endswith('.') and not day else ''}"
 
 
 def _plain(match: re.Match[str], end: bool) -> str | None:
