@@ -224,6 +224,9 @@ def _initials(match: re.Match[str]) -> str | None:
     single = found.strip()
     if len(single) == 2:
         before = match.string[: match.start()].rstrip()
+        # "at nine P M. The lens": letters that were spelled already, and a sentence's end.
+        if re.search(r"(?:^|\s)[A-Z]$", before):
+            return None
         # "It was I. He went": the pronoun ends a sentence.
         if single == "I." and not re.search(r"(?:^|[^\w'.,;:] ?)[A-Z][a-z]+$", before):
             return None
