@@ -63,7 +63,7 @@ class DetectorPolicy:
     truncated_below_loud_db: float = 30.0
     """A take whose end is louder than this was cut."""
 
-    repeat_correlation: float = 0.75
+    repeat_correlation: float = 0.88
     """Likeness of two stretches from which they count as one, repeated."""
     repeat_window_s: float = 0.8
     """Shortest stretch that is compared."""
