@@ -1,7 +1,7 @@
 """Samples to AAC-LC packets, in parallel, on a grid that does not depend on who encodes what.
 
 Each chapter is cut anew, from its own start, into pieces of about a minute. A piece is encoded
-alone with `roll_frames` of the book on either side, and of its packets exactly those of its own
+alone with `ROLL_FRAMES` of the book on either side, and of its packets exactly those of its own
 frames are kept; the rolls let the encoder's rate control and window decisions settle, so that the
 seams are as good as the rest. Packet k of the book then depends on the samples around it and on the
 grid, never on the number of workers, and an edit in one chapter leaves the packets of the others as
@@ -36,6 +36,8 @@ from loudr_core.errors import PublishError
 
 __all__ = [
     "FRAME_SAMPLES",
+    "PIECE_FRAMES",
+    "ROLL_FRAMES",
     "Encoding",
     "PacketCache",
     "PcmSource",

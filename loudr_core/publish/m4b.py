@@ -6,7 +6,7 @@ in a hidden file beside the target, which is renamed at the end: a process kille
 leaves the target as it was, and the next run overwrites what is left of the hidden file.
 
 The same input gives the same bytes: no clock, no library version, no random number goes in. Memory
-holds one packet at a time and FFmpeg's index, about 5 MB per hour of audio.
+holds one packet at a time and FFmpeg's index, about 8 MB per hour of audio.
 """
 
 import contextlib

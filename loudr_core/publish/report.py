@@ -21,6 +21,7 @@ from loudr_core.publish.cover import Cover
 from loudr_core.publish.plot import clock, plot_loudness
 
 __all__ = [
+    "MAX_CLIP_BYTES",
     "ReportChapter",
     "ReportData",
     "ReportFile",
