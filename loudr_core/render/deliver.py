@@ -4,6 +4,7 @@ import json
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,12 @@ def gap_findings(layout: BookLayout) -> list[Finding]:
 
 def file_result(store: ObjectStore, plan: Plan, result: RenderResult, mastered: Mastered) -> None:
     """Keep the result and the levels of a render beside its plan."""
-    document = {"result": result.as_dict(), "levels": levels_json(mastered)}
+    document = {
+        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "made_by": f"loudr {version('loudr')}",
+        "result": result.as_dict(),
+        "levels": levels_json(mastered),
+    }
     store.put(
         f"{plan.folder}/report/render.json",
         json.dumps(document, ensure_ascii=False).encode(),

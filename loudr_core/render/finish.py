@@ -41,11 +41,13 @@ class Mastered:
     gain : Gain
     states : tuple of LoudnessState
         Of each chapter of the layout, after the gain.
+    target : LoudnessProfile
     """
 
     layout: BookLayout
     gain: Gain
     states: tuple[LoudnessState, ...]
+    target: LoudnessProfile
 
     def loudness(self) -> dict[str, Any]:
         """Return integrated loudness, true peak and gain of the book, rounded for people."""
@@ -61,14 +63,28 @@ class Mastered:
         }
 
     def chapter_levels(self) -> list[dict[str, Any]]:
-        """Return loudness and ACX numbers of each chapter."""
+        """Return place, loudness and ACX numbers of each chapter."""
+        rate = self.layout.sample_rate_hz
         return [
             {
                 "number": chapter.number,
+                "title": chapter.title,
+                "start_s": round(chapter.start / rate, 3),
+                "end_s": round(chapter.end / rate, 3),
+                "segments": len(chapter.takes),
                 "integrated_lufs": _rounded(state.loudness().integrated_lufs),
                 "acx": acx_report(state).as_dict(),
             }
             for chapter, state in zip(self.layout.chapters, self.states, strict=True)
+        ]
+
+    def segment_places(self) -> list[tuple[str, float, float]]:
+        """Return id, start and end in seconds of every take, in book order."""
+        rate = self.layout.sample_rate_hz
+        return [
+            (take.segment_id, round(take.start / rate, 3), round(take.end / rate, 3))
+            for chapter in self.layout.chapters
+            for take in chapter.takes
         ]
 
 
@@ -116,7 +132,7 @@ def master_book(
     )
     store.put(key, json.dumps({"gain_db": gain.gain_db, "target": target}).encode())
     scaled = tuple(state.scaled(gain.gain_db) for state in states)
-    return Mastered(layout=layout, gain=gain, states=scaled)
+    return Mastered(layout=layout, gain=gain, states=scaled, target=profile)
 
 
 class MasteredPcm:
@@ -150,7 +166,10 @@ def levels_json(mastered: Mastered) -> Mapping[str, Any]:
     """Return the numbers of the report page: per chapter, and the loudness curve of the book."""
     return {
         "loudness": mastered.loudness(),
+        "target_lufs": mastered.target.target_lufs,
+        "peak_limit_dbtp": mastered.target.true_peak_dbtp,
         "chapters": mastered.chapter_levels(),
+        "segments": mastered.segment_places(),
         "curve": loudness_curve(mastered.states),
     }
 
