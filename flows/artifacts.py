@@ -1,6 +1,7 @@
 """What a person sees of a render in the Prefect UI: a progress bar and tables."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,11 +12,12 @@ from prefect.artifacts import (
     update_progress_artifact,
 )
 
+from loudr_core.findings import Finding
 from loudr_core.jobs.plan import Plan
 from loudr_core.render.progress import Counts
 from loudr_core.render.result import RenderResult
 
-__all__ = ["publish_tables", "start_progress", "update_progress"]
+__all__ = ["publish_plan", "publish_tables", "start_progress", "update_progress"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,39 +48,56 @@ def update_progress(artifact: UUID | None, counts: Counts) -> None:
         logger.debug("the progress artifact could not be updated", exc_info=True)
 
 
+def publish_plan(plan: Plan) -> None:
+    """Create the tables of a plan's chapters and findings."""
+    try:
+        _chapters(plan)
+        _findings(plan, plan.findings)
+    except Exception:
+        logger.warning("the tables could not be shown", exc_info=True)
+
+
 def publish_tables(plan: Plan, result: RenderResult) -> None:
     """Create the tables of chapters and of findings, and a summary."""
     try:
-        create_table_artifact(
-            key=f"chapters-{plan.plan_id}",
-            table=[
-                {
-                    "chapter": chapter.number,
-                    "title": chapter.title,
-                    "segments": chapter.segments,
-                    "minutes": round(chapter.est_audio_s / 60, 1),
-                }
-                for chapter in plan.chapters[:_MOST_ROWS]
-            ],
-            description=f"Chapters of {plan.metadata['title']}",
-        )
-        rows: list[dict[str, Any]] = [
-            {
-                "code": finding.code,
-                "severity": finding.severity,
-                "where": ", ".join(f"{key} {value}" for key, value in finding.where.items()),
-                "message": finding.message,
-            }
-            for finding in (*plan.findings, *result.findings)[:_MOST_ROWS]
-        ]
-        create_table_artifact(
-            key=f"findings-{plan.plan_id}",
-            table=rows or [{"code": "-", "severity": "-", "where": "-", "message": "none"}],
-            description="Findings",
-        )
+        _chapters(plan)
+        _findings(plan, (*plan.findings, *result.findings))
         create_markdown_artifact(key=f"summary-{plan.plan_id}", markdown=_summary(plan, result))
     except Exception:
         logger.warning("the tables could not be shown", exc_info=True)
+
+
+def _chapters(plan: Plan) -> None:
+    create_table_artifact(
+        key=f"chapters-{plan.plan_id}",
+        table=[
+            {
+                "chapter": chapter.number,
+                "title": chapter.title,
+                "segments": chapter.segments,
+                "minutes": round(chapter.est_audio_s / 60, 1),
+            }
+            for chapter in plan.chapters[:_MOST_ROWS]
+        ],
+        description=f"Chapters of {plan.metadata['title']}",
+    )
+
+
+def _findings(plan: Plan, findings: Sequence[Finding]) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "code": finding.code,
+            "severity": finding.severity,
+            "where": ", ".join(f"{key} {value}" for key, value in finding.where.items()),
+            "message": finding.message,
+        }
+        for finding in findings[:_MOST_ROWS]
+    ]
+    create_table_artifact(
+        key=f"findings-{plan.plan_id}",
+        table=rows or [{"code": "-", "severity": "-", "where": "-", "message": "none"}],
+        description="Findings",
+    )
 
 
 def _summary(plan: Plan, result: RenderResult) -> str:

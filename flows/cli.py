@@ -116,6 +116,45 @@ def render(
     )
 
 
+@app.command(
+    epilog="Examples: [bold]loudr rerender moby-dick --segment c003-s0042[/bold]  ·  "
+    "[bold]loudr rerender moby-dick --findings -o audiobooks[/bold]"
+)
+def rerender(
+    book_id: BookId,
+    segment: Annotated[
+        list[str] | None, typer.Option(help="A segment's id; may be given several times.")
+    ] = None,
+    findings: Annotated[
+        bool, typer.Option("--findings", help="Every segment that the detectors condemned.")
+    ] = False,
+    chapter: Annotated[int | None, typer.Option(help="Every segment of a chapter.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=2**64 - 1, help="This seed; a fresh one otherwise.")
+    ] = None,
+    dest: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the finished files.", metavar="DEST")
+    ] = Path(),
+    store: Store = None,
+    json: Json = False,
+) -> None:
+    """Speak segments again with another seed and put the book together anew."""
+    from flows.commands import rerender as command
+
+    raise typer.Exit(
+        command.run(
+            book_id,
+            _settings(None, None, None, None, None, store),
+            segments=segment or [],
+            findings=findings,
+            chapter=chapter,
+            seed=seed,
+            dest=dest,
+            json_out=json,
+        )
+    )
+
+
 @app.command(epilog="Examples: [bold]loudr status[/bold]  ·  [bold]loudr status moby-dick[/bold]")
 def status(
     book_id: Annotated[str | None, typer.Argument(help="One book; all when left out.")] = None,

@@ -2,7 +2,27 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["RenderRequest", "parse_chapters"]
+__all__ = ["PlanRequest", "RenderRequest", "parse_chapters"]
+
+
+class PlanRequest(BaseModel):
+    """One book to plan.
+
+    Parameters
+    ----------
+    book : str
+        Path of an EPUB, Markdown or text file.
+    profile : str or None
+        A TOML file or the name of a shipped profile.
+    replan : bool
+        Make the plan again even if it is there.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    book: str
+    profile: str | None = None
+    replan: bool = False
 
 
 class RenderRequest(BaseModel):

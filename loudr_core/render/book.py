@@ -20,7 +20,8 @@ from loudr_core.book.read import read_book
 from loudr_core.errors import ConfigError, StoreError
 from loudr_core.findings import Finding
 from loudr_core.jobs.choices import pcm_digest
-from loudr_core.jobs.orders import Shard, cut_shards, make_orders, override_keys
+from loudr_core.jobs.orders import Shard, cut_shards, make_orders
+from loudr_core.jobs.overrides import read_overrides
 from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
 from loudr_core.jobs.table import Job
 from loudr_core.render.deliver import file_result, gap_findings, write_book
@@ -36,7 +37,15 @@ from loudr_core.speech.wire import EngineInfo
 from loudr_core.store.protocol import ObjectStore
 from loudr_core.text.lexicon import Lexicon
 
-__all__ = ["BookRender", "EnginePoolLike", "RenderOptions", "policy_of", "resolved", "speaker_of"]
+__all__ = [
+    "BookRender",
+    "EnginePoolLike",
+    "RenderOptions",
+    "policy_of",
+    "resolved",
+    "source_key",
+    "speaker_of",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -155,6 +164,8 @@ class BookRender:
             speed=self.profile.speed,
         )
         plan, jobs = plan_book(book, request, self.store, replan=self.options.replan)
+        self._keep_source(plan)
+        overrides = read_overrides(self.store, plan, jobs)
         jobs = self._wanted(plan, jobs)
         policy = policy_of(self.profile, info)
         orders = make_orders(
@@ -162,7 +173,7 @@ class BookRender:
             jobs,
             policy_digest=policy.digest(),
             attempts=self.profile.attempts,
-            overrides=self._overrides(plan, jobs),
+            overrides=overrides,
         )
         speaking = Speaking(
             plan,
@@ -175,6 +186,12 @@ class BookRender:
         shards = cut_shards(orders, workers=self.options.workers, canary=CANARY_SEGMENTS)
         return _Planned(plan=plan, jobs=jobs, orders=orders, speaking=speaking, shards=shards)
 
+    def _keep_source(self, plan: Plan) -> None:
+        """Keep the book itself beside its plans, to be rendered again from the store."""
+        key = source_key(plan, self.source.suffix)
+        if not self.store.exists(key):
+            self.store.put_file(key, self.source)
+
     def _wanted(self, plan: Plan, jobs: Sequence[Job]) -> list[Job]:
         if self.options.chapters is None:
             return list(jobs)
@@ -185,18 +202,6 @@ class BookRender:
                 book=plan.book_id,
             )
         return [job for job in jobs if job.chapter in self.options.chapters]
-
-    def _overrides(self, plan: Plan, jobs: Sequence[Job]) -> dict[str, int]:
-        """Return segment id to the seed that was given by hand, where there is one."""
-        prefix = f"books/{plan.book_id}/overrides/"
-        kept = {key.removeprefix(prefix) for key in self.store.list(prefix)}
-        if not kept:
-            return {}
-        return {
-            segment: int(self.store.get(prefix + key) or b"0")
-            for segment, key in override_keys(jobs).items()
-            if key in kept
-        }
 
     # --- speak
 
@@ -364,6 +369,11 @@ class _Planned:
     orders: Sequence[Order]
     speaking: Speaking
     shards: Sequence[Shard]
+
+
+def source_key(plan: Plan, suffix: str) -> str:
+    """Return the store key of the book itself; `suffix` is its file's, with the dot."""
+    return f"books/{plan.book_id}/source{suffix.lower()}"
 
 
 def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:
