@@ -16,12 +16,16 @@ __all__ = [
     "duration",
     "error_json",
     "print_json",
+    "results",
     "show_findings",
     "show_plan",
 ]
 
-console = Console(stderr=True, highlight=False)
-"""People read here; the standard output is for results."""
+console = Console(stderr=True, highlight=False, soft_wrap=True)
+"""What a command says while it works, and what is wrong."""
+
+results = Console(highlight=False, soft_wrap=True)
+"""What a person asked for, on the standard output."""
 
 _SHOWN = 12
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "dim"}
@@ -64,18 +68,18 @@ def show_findings(findings: "list[Finding] | tuple[Finding, ...]") -> None:
     ranked = sorted(findings, key=lambda f: ("error", "warning", "info").index(f.severity))
     for finding in ranked[:_SHOWN]:
         where = " ".join(str(value) for value in finding.where.values())
-        console.print(
+        results.print(
             f"[{_COLOURS[finding.severity]}]{finding.severity:7}[/] {finding.code}: ", end=""
         )
-        console.print(f"{finding.message} ({where})" if where else finding.message, markup=False)
+        results.print(f"{finding.message} ({where})" if where else finding.message, markup=False)
     if len(ranked) > _SHOWN:
-        console.print(f"… and {len(ranked) - _SHOWN} more findings; --json has them all")
+        results.print(f"… and {len(ranked) - _SHOWN} more findings; --json has them all")
 
 
 def show_plan(plan: Plan, *, eta_s: float | None) -> None:
     """Print a plan: chapters, hours, what is left out, findings."""
     authors = ", ".join(plan.metadata["authors"])
-    console.print(f"[bold]{escape(plan.metadata['title'])}[/bold]  {escape(authors)}")
+    results.print(f"[bold]{escape(plan.metadata['title'])}[/bold]  {escape(authors)}")
     table = Table(box=None, pad_edge=False)
     table.add_column("#", justify="right")
     table.add_column("chapter", overflow="fold")
@@ -88,15 +92,15 @@ def show_plan(plan: Plan, *, eta_s: float | None) -> None:
             str(chapter.segments),
             duration(chapter.est_audio_s),
         )
-    console.print(table)
+    results.print(table)
     show_findings(plan.findings)
     _show_left_out(plan)
     eta = f", about {duration(eta_s)} to render" if eta_s else ""
-    console.print(
+    results.print(
         f"{plan.segments} segments, about {duration(plan.est_audio_s)} of audio{eta}; every one of "
         f"{plan.audit['source_chars']} characters accounted for"
     )
-    console.print(f"book {plan.book_id}, plan {plan.plan_id}", style="dim")
+    results.print(f"book {plan.book_id}, plan {plan.plan_id}", style="dim")
 
 
 def _show_left_out(plan: Plan) -> None:
@@ -104,4 +108,4 @@ def _show_left_out(plan: Plan) -> None:
     for row in plan.left_out:
         reasons.setdefault(row.reason, []).append(row.characters)
     for reason, sizes in sorted(reasons.items()):
-        console.print(f"[dim]left out[/]  {reason}: {len(sizes)} places, {sum(sizes)} characters")
+        results.print(f"[dim]left out[/]  {reason}: {len(sizes)} places, {sum(sizes)} characters")

@@ -5,7 +5,7 @@ from pathlib import Path
 from rich.markup import escape
 from rich.table import Table
 
-from flows.output import console, duration, print_json, show_findings
+from flows.output import console, duration, print_json, results, show_findings
 from loudr_core.publish.check import CheckReport, check_m4b
 
 __all__ = ["run"]
@@ -31,18 +31,18 @@ def _show(file: Path, report: CheckReport) -> None:
     table.add_column("from", justify="right")
     for number, chapter in enumerate(report.chapters, 1):
         table.add_row(str(number), escape(chapter.title), duration(chapter.start_s))
-    console.print(table)
+    results.print(table)
     for name, value in report.tags.items():
-        console.print(f"{name}: {value}"[:200], markup=False, style="dim")
+        results.print(f"{name}: {value}"[:200], markup=False, style="dim")
     parts = [str(report.format.get("brand", "")).strip(), duration(report.duration_s)]
     if report.loudness is not None:
         parts += [
             f"{_number(report.loudness['integrated_lufs'])} LUFS",
             f"true peak {_number(report.loudness['true_peak_dbtp'])} dBTP",
         ]
-    console.print(f"{file.name}: {', '.join(part for part in parts if part)}", markup=False)
+    results.print(f"{file.name}: {', '.join(part for part in parts if part)}", markup=False)
     show_findings(report.findings)
-    console.print("[green]in order[/]" if report.ok else "[bold red]not in order[/]")
+    results.print("[green]in order[/]" if report.ok else "[bold red]not in order[/]")
 
 
 def _number(value: float | None) -> str:

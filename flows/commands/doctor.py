@@ -15,7 +15,7 @@ from rich.table import Table
 
 from flows.configuration import Settings
 from flows.opening import open_settings_store, pool_size
-from flows.output import console, print_json
+from flows.output import print_json, results
 from loudr_core.errors import LoudrError
 from loudr_core.speech.protocol import SpeechRequest
 from loudr_core.speech.registry import open_engine
@@ -49,7 +49,7 @@ def run(settings: Settings, *, json_out: bool) -> int:
             table.add_column(column, overflow="fold")
         for finding in findings:
             table.add_row(_MARKS[finding.state], finding.what, finding.detail)
-        console.print(table)
+        results.print(table)
     return 0 if healthy else _BAD_DEVICE
 
 

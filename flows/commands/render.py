@@ -16,7 +16,7 @@ from types import FrameType
 from flows.configuration import Settings
 from flows.execution.protocol import Execution
 from flows.opening import engine_pool, open_render, open_settings_store, pool_size
-from flows.output import console, duration, error_json, print_json, show_findings
+from flows.output import console, duration, error_json, print_json, results, show_findings
 from flows.progress_bar import progress_bar
 from flows.request import parse_chapters
 from loudr_core.errors import BookError, ConfigError, LoudrError
@@ -170,16 +170,16 @@ def _show(result: RenderResult, *, json_out: bool) -> None:
     show_findings(result.findings)
     counts, level = result.segments, result.loudness
     for file in result.files:
-        console.print(f"[bold green]done[/]  {file.path}", highlight=False)
-        console.print(
+        results.print(f"[bold green]done[/]  {file.path}", highlight=False)
+        results.print(
             f"      {duration(file.duration_s)} in {file.chapters} chapters, "
             f"{file.bytes / 1e6:.1f} MB, {level['integrated_lufs']} LUFS, true peak "
             f"{level['true_peak_dbtp']} dBTP"
         )
     faster = f"{1 / result.rtf:.0f} × real time" if result.rtf else "nothing to render"
-    console.print(
+    results.print(
         f"      {counts.total} segments: {counts.rendered} rendered, {counts.reused} reused, "
         f"{counts.retried} retried, {counts.failed} failed; {duration(result.wall_s)}, "
         f"real-time factor {result.rtf:.4f} ({faster})"
     )
-    console.print(f"      listen: loudr report {result.book_id}", style="dim")
+    results.print(f"      listen: loudr report {result.book_id}", style="dim")

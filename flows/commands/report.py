@@ -5,7 +5,7 @@ from pathlib import Path
 from flows.commands.status import find_book
 from flows.configuration import Settings
 from flows.opening import open_settings_store
-from flows.output import console, print_json
+from flows.output import print_json, results
 from loudr_core.errors import PublishError
 from loudr_core.publish.names import file_name
 from loudr_core.render.report import book_report, latest_plan
@@ -29,4 +29,4 @@ def run(book_id: str, settings: Settings, *, dest: Path, json_out: bool) -> None
     if json_out:
         print_json({"book_id": book, "plan_id": plan.plan_id, "path": str(path)})
     else:
-        console.print(f"[bold green]done[/]  {path}", highlight=False)
+        results.print(f"[bold green]done[/]  {path}", highlight=False)

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from flows.configuration import Settings
 from flows.opening import open_settings_store
-from flows.output import console, print_json
+from flows.output import print_json, results
 from loudr_core.errors import BookError
 from loudr_core.jobs.plan import Plan, find_books, find_plans, load_plan
 from loudr_core.jobs.standing import Standing, standing_of
@@ -53,7 +53,7 @@ def run(book_id: str | None, settings: Settings, *, json_out: bool) -> None:
         print_json({"books": [row.as_dict() for row in rows]})
         return
     if not rows:
-        console.print("no books yet; start with: loudr render BOOK.epub -o audiobooks")
+        results.print("no books yet; start with: loudr render BOOK.epub -o audiobooks")
         return
     table = Table(box=None, pad_edge=False)
     for column in ("book", "plan", "state", "segments", "suspect", "failed", "file"):
@@ -70,7 +70,7 @@ def run(book_id: str | None, settings: Settings, *, json_out: bool) -> None:
             str(standing.failed),
             where,
         )
-    console.print(table)
+    results.print(table)
 
 
 def find_book(store: ObjectStore, start: str) -> str:

@@ -3,7 +3,7 @@
 from rich.table import Table
 
 from flows.configuration import Settings
-from flows.output import console, print_json
+from flows.output import print_json, results
 from loudr_core.speech.registry import open_engine
 
 __all__ = ["run"]
@@ -36,4 +36,4 @@ def run(settings: Settings, *, json_out: bool) -> None:
         table.add_column(column)
     for voice in engine.voices():
         table.add_row(voice.name, voice.language, voice.licence, voice.description)
-    console.print(table)
+    results.print(table)
