@@ -21,10 +21,14 @@ __all__ = [
     "show_plan",
 ]
 
+_PIPED_COLUMNS = 200
+
 console = Console(stderr=True, highlight=False, soft_wrap=True)
 """What a command says while it works, and what is wrong."""
 
-results = Console(highlight=False, soft_wrap=True)
+results = Console(
+    highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else _PIPED_COLUMNS
+)
 """What a person asked for, on the standard output."""
 
 _SHOWN = 12
