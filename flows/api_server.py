@@ -29,8 +29,9 @@ _STOP_TIMEOUT_S = 8.0
 
 logger = logging.getLogger(__name__)
 
-# What a single command needs of a server: no schedules, no late runs, no other workers.
+# What a single command needs of a server: no schedules, no late runs, no other workers, no blocks.
 _ONE_COMMAND = {
+    "PREFECT_SERVER_REGISTER_BLOCKS_ON_START": "false",
     "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_CANCELLATION_CLEANUP_ENABLED": "false",
