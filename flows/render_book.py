@@ -69,24 +69,24 @@ def render_book(request: RenderRequest) -> dict[str, Any]:
 
 
 def _speak_and_measure(render: BookRender) -> Sequence[PrefectFuture[Any]]:
-    """Submit every shard and chapter, each chapter right after the shard that ends it."""
-    titles = {chapter.number: chapter.title for chapter in render.plan().chapters}
-    last_shard: dict[int, int] = {}
-    chapter_of = {order.id: job.chapter for job, order in zip(render.jobs, render.orders)}  # noqa: B905
-    for shard in render.shards:
-        for order in shard.orders:
-            last_shard[chapter_of[order.id]] = shard.number
-    every = max(1, -(-len(last_shard) // _MEASURE_TASKS))
-    shown = set(sorted(last_shard)[::every])
+    """Submit every shard, and after the shard that ends them, the chapters to measure."""
+    last_shard = render.last_shards()
+    chapters = sorted(last_shard)
+    size = max(1, -(-len(chapters) // _MEASURE_TASKS))
+    groups = [chapters[start : start + size] for start in range(0, len(chapters), size)]
     futures: list[PrefectFuture[Any]] = []
     for shard in render.shards:
         futures.append(synthesize.submit(render, shard, shard.number, shard.label))
         futures += [
-            measure.submit(render, number, titles[number])
-            for number, last in last_shard.items()
-            if last == shard.number and number in shown
+            measure.submit(render, group, _span(group))
+            for group in groups
+            if last_shard[group[-1]] == shard.number
         ]
     return futures
+
+
+def _span(chapters: Sequence[int]) -> str:
+    return f"{chapters[0]}" if len(chapters) == 1 else f"{chapters[0]} to {chapters[-1]}"
 
 
 @contextmanager

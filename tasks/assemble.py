@@ -1,18 +1,21 @@
 """Stitch and measure a chapter; master the book."""
 
-from loudr_core.render.finish import Mastered
+from collections.abc import Sequence
+
 from prefect import task
 
 from loudr_core.render.book import BookRender
+from loudr_core.render.finish import Mastered
 from tasks.retrying import STEP
 
 __all__ = ["master", "measure"]
 
 
-@task(name="measure", task_run_name="measure chapter {number}: {title}", tags=["measure"], **STEP)
-def measure(render: BookRender, number: int, title: str) -> None:
-    """Measure a chapter's loudness as soon as its last segment is spoken."""
-    render.measure(number)
+@task(name="measure", task_run_name="measure chapter {label}", tags=["measure"], **STEP)
+def measure(render: BookRender, numbers: Sequence[int], label: str) -> None:
+    """Measure the loudness of chapters as soon as their last segment is spoken."""
+    for number in numbers:
+        render.measure(number)
 
 
 @task(name="master", task_run_name="master {label}", tags=["master"], **STEP)

@@ -219,6 +219,13 @@ class BookRender:
         """The shards of the plan, in book order."""
         return self._need().shards
 
+    def last_shards(self) -> dict[int, int]:
+        """Return chapter number to the number of the shard that ends the chapter."""
+        chapter_of = {job.segment_id: job.chapter for job in self.jobs}
+        return {
+            chapter_of[order.id]: shard.number for shard in self.shards for order in shard.orders
+        }
+
     @property
     def jobs(self) -> Sequence[Job]:
         """The segments that are wanted, in book order."""
