@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from flows.configuration import Settings
-from flows.opening import engine_pool, open_render, open_settings_store
+from flows.opening import engine_pool, open_render, open_settings_store, pool_size
 from flows.output import console, print_json, show_plan
 from loudr_core.jobs.plan import Plan
 from loudr_core.render.book import RenderOptions
+from loudr_core.speech.registry import engine_limits
 
 __all__ = ["plan_json", "run"]
 
@@ -20,13 +21,20 @@ def run(book: Path, settings: Settings, *, replan: bool, json_out: bool) -> None
         render = open_render(book, settings, store=store, pool=pool, options=options)
         with console.status("reading the book"):
             plan = render.plan()
+    eta_s = _eta_s(plan, settings)
     if json_out:
-        print_json(plan_json(plan))
+        print_json(plan_json(plan, eta_s=eta_s))
     else:
-        show_plan(plan, eta_s=None)
+        show_plan(plan, eta_s=eta_s)
 
 
-def plan_json(plan: Plan) -> dict[str, Any]:
+def _eta_s(plan: Plan, settings: Settings) -> float | None:
+    """Return seconds that speaking will take on this machine, None when nobody knows."""
+    factor = engine_limits(settings.engine).real_time_factor
+    return round(plan.est_audio_s * factor / pool_size(settings), 1) if factor else None
+
+
+def plan_json(plan: Plan, *, eta_s: float | None = None) -> dict[str, Any]:
     """Return the object of `plan --json`."""
     data = plan.as_dict()
     return {
@@ -42,6 +50,6 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "findings": data["findings"],
         "audit": plan.audit,
         "est_audio_s": plan.est_audio_s,
-        "eta_s": None,
+        "eta_s": eta_s,
         "jobs": f"{plan.folder}/jobs.parquet",
     }

@@ -20,6 +20,8 @@ EMBEDDED = EngineLimits(
     seconds_per_character=(0.035, 0.085),
     # Resident size after passes of up to 350 phonemes: 394 MiB.
     peak_memory_bytes=450 * 2**20,
+    # One process of two on two cores, detectors and storing included.
+    real_time_factor=0.009,
 )
 
 FAKE = EngineLimits(

@@ -29,6 +29,8 @@ class EngineLimits:
     """Resident size of one engine process at its peak."""
     batch: int = 1
     """Requests that one process works on at the same time."""
+    real_time_factor: float = 0.0
+    """Typical compute seconds per second of audio of one process, for estimates; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
