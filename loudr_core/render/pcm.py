@@ -87,7 +87,13 @@ class BookPcm:
                 f"the audio of {take.segment_id} is gone ({key}); render again to make it",
                 segment=take.segment_id,
             )
-        decoded = decode_take(data)
+        try:
+            decoded = decode_take(data)
+        except StoreError as error:
+            raise StoreError(
+                f"the audio of {take.segment_id} is damaged ({key}): {error.message}",
+                segment=take.segment_id,
+            ) from error
         wrong_rate = decoded.sample_rate_hz != self._layout.sample_rate_hz
         if wrong_rate or len(decoded.pcm) != take.n_samples:
             raise StoreError(
