@@ -1,9 +1,10 @@
 """The part of a block that is read: its visible text, and where each character of it stands."""
 
-from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loudr_core.book.model import Block, Book, Mark, Span
+from loudr_core.book.model import Block, Book, Span
+from loudr_core.text.marks import MarkIndex
 from loudr_core.text.model import Claim, TextOptions
 from loudr_core.text.policy import mark_reason
 
@@ -68,7 +69,7 @@ def _letters(text: str) -> int:
 
 
 def read_block(
-    book: Book, block: Block, marks: dict[str, tuple[list[int], list[Mark]]], options: TextOptions
+    book: Book, block: Block, marks: Mapping[str, MarkIndex], options: TextOptions
 ) -> Passage:
     """Cut what is not read out of a block.
 
@@ -76,8 +77,8 @@ def read_block(
     ----------
     book : Book
     block : Block
-    marks : dict
-        For each document the starts of its marks and the marks themselves, ascending by start.
+    marks : mapping of str to MarkIndex
+        For each document, as `index_marks` makes them.
     options : TextOptions
     """
     text = ""
@@ -86,7 +87,7 @@ def read_block(
     foreign: list[tuple[int, int, str]] = []
     for span in block.spans:
         holes: list[tuple[int, int, str]] = []
-        inside = _marks_inside(span, marks.get(span.href, ([], [])))
+        inside = marks[span.href].over(span)
         for mark in inside:
             reason = mark_reason(mark, book.documents[span.href], block, options)
             if reason:
@@ -108,15 +109,6 @@ def read_block(
                 if mark.kind == "language" and mark.start < end and mark.end > start
             )
     return Passage(block, text, tuple(slices), tuple(omitted), tuple(foreign))
-
-
-def _marks_inside(span: Span, marks: tuple[list[int], list[Mark]]) -> list[Mark]:
-    starts, items = marks
-    return [
-        mark
-        for mark in items[: bisect_right(starts, span.end)]
-        if mark.end > span.start and mark.start < span.end
-    ]
 
 
 def _cover(span: Span, holes: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

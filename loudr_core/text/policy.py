@@ -3,10 +3,11 @@
 Every answer here is a reason that ends up in a claim and in the plan's list of what was left out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from loudr_core.book.model import Block, Book, Chapter, Document, Mark, Span
+from loudr_core.text.marks import MarkIndex
 from loudr_core.text.model import TextOptions
 
 __all__ = [
@@ -100,25 +101,28 @@ def _is_initial(mark: Mark, text: str) -> bool:
     return 0 < len(alternative) <= _INITIAL and alternative.isalnum() and glued
 
 
-def reading_order(book: Book, options: TextOptions) -> list[ReadChapter]:
+def reading_order(
+    book: Book, marks: Mapping[str, MarkIndex], options: TextOptions
+) -> list[ReadChapter]:
     """Return the chapters with each block's fate, notes put where the options want them.
 
     A note that no read chapter calls stays where it stands. A chapter of notes from which every
     note went to its caller keeps only headings; those are left out with the reason `note`.
     """
     boilerplate = [is_boilerplate(chapter, options) for chapter in book.chapters]
-    homes = _note_homes(book, boilerplate) if options.notes == "end_of_chapter" else {}
+    homes = _note_homes(book, marks, boilerplate) if options.notes == "end_of_chapter" else {}
     moved: dict[int, list[ReadBlock]] = {}
     plans: list[list[ReadBlock]] = []
     for number, chapter in enumerate(book.chapters):
         plan: list[ReadBlock] = []
+        tail = _tail_of_notes(chapter)
         for position, block in enumerate(chapter.blocks):
             home = homes.get(block.note_id) if block.kind == "note" and block.note_id else None
             if boilerplate[number] and home is None:
                 plan.append(ReadBlock(block, "boilerplate"))
             elif block.kind == "note" and options.notes == "omit":
                 plan.append(ReadBlock(block, "note"))
-            elif home is None or _stands_at_end(chapter, position, home == number):
+            elif home is None or (home == number and position >= tail):
                 plan.append(ReadBlock(block, block_reason(block, options)))
             else:
                 moved.setdefault(home, []).append(ReadBlock(block, moved=True))
@@ -131,34 +135,46 @@ def reading_order(book: Book, options: TextOptions) -> list[ReadChapter]:
     ]
 
 
-def _note_homes(book: Book, boilerplate: list[bool]) -> dict[str, int]:
-    """Return the first chapter that calls each note, in the order of the calls."""
-    notes = {
-        block.note_id for chapter in book.chapters for block in chapter.blocks if block.note_id
-    }
+def _note_homes(
+    book: Book, marks: Mapping[str, MarkIndex], boilerplate: list[bool]
+) -> dict[str, int]:
+    """Return the first chapter that calls each note, in the order of the calls.
+
+    A note that another note calls follows it, wherever the first of them goes.
+    """
+    notes: dict[str, list[Block]] = {}
+    for chapter in book.chapters:
+        for block in chapter.blocks:
+            if block.note_id:
+                notes.setdefault(block.note_id, []).append(block)
     homes: dict[str, int] = {}
     for number, chapter in enumerate(book.chapters):
         if boilerplate[number]:
             continue
         for block in chapter.blocks:
-            if block.kind == "note":
-                continue
-            for target in _calls(book, block):
-                if target in notes:
-                    homes.setdefault(target, number)
+            todo = [] if block.kind == "note" else list(_calls(marks, block))[::-1]
+            while todo:
+                target = todo.pop()
+                if target in homes or target not in notes:
+                    continue
+                homes[target] = number
+                todo.extend([c for note in notes[target] for c in _calls(marks, note)][::-1])
     return homes
 
 
-def _calls(book: Book, block: Block) -> Iterator[str]:
+def _calls(marks: Mapping[str, MarkIndex], block: Block) -> Iterator[str]:
     for span in block.spans:
-        for mark in book.documents[span.href].marks:
+        for mark in marks[span.href].over(span):
             if mark.kind == "note_ref" and span.start <= mark.start < span.end:
                 yield mark.value
 
 
-def _stands_at_end(chapter: Chapter, position: int, at_home: bool) -> bool:
-    """Whether a note already stands where it would be moved to."""
-    return at_home and all(block.kind == "note" for block in chapter.blocks[position:])
+def _tail_of_notes(chapter: Chapter) -> int:
+    """Return the position from which a chapter holds notes only: they stand at its end already."""
+    position = len(chapter.blocks)
+    while position and chapter.blocks[position - 1].kind == "note":
+        position -= 1
+    return position
 
 
 def _in_call_order(blocks: list[ReadBlock], homes: dict[str, int]) -> list[ReadBlock]:

@@ -4,12 +4,13 @@ Chapter by chapter: decide what is read (`policy`), cut each block into sentence
 and pack them (`cut`), let short neighbouring blocks share a segment (`merge`), number the result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from loudr_core.book.model import Block, Book, Chapter, Mark, Span
+from loudr_core.book.model import Block, Book, Chapter, Span
 from loudr_core.errors import BookError
 from loudr_core.findings import Finding
+from loudr_core.text.marks import MarkIndex, index_marks
 from loudr_core.text.model import (
     Claim,
     LeftOut,
@@ -25,8 +26,6 @@ from loudr_core.text.speak import has_word, line_starts, speak
 from loudr_core.text.units import Unit, block_units, merge_short
 
 __all__ = ["segment_book"]
-
-_Marks = dict[str, tuple[list[int], list[Mark]]]
 
 
 @dataclass(slots=True)
@@ -64,15 +63,9 @@ def segment_book(book: Book, options: TextOptions) -> Segmentation:
             f"target_characters {options.target_characters} must be from 1 to max_characters "
             f"{options.max_characters}"
         )
-    marks: _Marks = {
-        href: ([mark.start for mark in ordered], ordered)
-        for href, ordered in (
-            (href, sorted(document.marks, key=lambda mark: mark.start))
-            for href, document in book.documents.items()
-        )
-    }
+    marks = index_marks(book)
     result = _Result()
-    chapters = reading_order(book, options)
+    chapters = reading_order(book, marks, options)
     for place, read in enumerate(chapters):
         deeper = chapters[place + 1 : place + 2]
         is_part = bool(deeper) and deeper[0].chapter.level > read.chapter.level
@@ -97,7 +90,7 @@ def segment_book(book: Book, options: TextOptions) -> Segmentation:
 def _add_chapter(
     book: Book,
     read: ReadChapter,
-    marks: _Marks,
+    marks: Mapping[str, MarkIndex],
     options: TextOptions,
     result: _Result,
     *,
@@ -188,7 +181,7 @@ def _title_unit(chapter: Chapter, language: str) -> Unit:
 def _units(
     book: Book,
     read: ReadChapter,
-    marks: _Marks,
+    marks: Mapping[str, MarkIndex],
     language: str,
     options: TextOptions,
     result: _Result,

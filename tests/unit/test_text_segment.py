@@ -295,3 +295,22 @@ def test_books_of_the_shared_set_pass_the_audit(test_data):
         assert report.lossless
         assert report.source_chars == report.claimed_chars >= report.spoken_chars > 0
         assert max(len(segment.spoken) for segment in segmentation.segments) <= 400
+
+
+def test_a_note_that_a_note_calls_follows_it():
+    note = {"note_id": "a.xhtml#n1"}
+    inner = {"note_id": "a.xhtml#n2"}
+    book = make_book(
+        (
+            "One",
+            [
+                p("Read me1 first."),
+                ("note", "Outer one*.", note),
+                ("note", "Inner one.", inner),
+                p("The end."),
+            ],
+            {},
+        ),
+        marks=[("note_ref", "1", "a.xhtml#n1"), ("note_ref", "*", "a.xhtml#n2")],
+    )
+    assert spoken(plan(book)) == ["Read me first. The end.", "Outer one.", "Inner one."]
