@@ -18,7 +18,7 @@ import bisect
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import PurePosixPath
 
 from loudr_core.book.model import Block, Chapter, Role
@@ -307,7 +307,8 @@ def _chapter(
         if own and not blocks:
             semantics = _semantics(walked, own)
         blocks.extend(own)
-        opening.extend((b, _text(walked, b)) for b in own[: 8 - len(opening)])
+        shown = (b for b in own if not _is_hidden(walked, b))
+        opening.extend((b, _text(walked, b)) for b in islice(shown, 8 - len(opening)))
     title = here.title or (_clip(opening[0][1]) if opening else "Untitled")
     for mark in marks:
         if mark.place == here.place:
@@ -357,6 +358,15 @@ def _landmark_places(
             role = next((roles[w] for w in sorted(landmark.words & roles.keys())), None)
             found.append(_Mark((number, block), landmark.words, role))
     return sorted(found, key=lambda mark: mark.place)
+
+
+def _is_hidden(walked: Walked, block: Block) -> bool:
+    """Return whether no character of a block is shown, as of a heading made for the table only."""
+    start, end = block.spans[0].start, block.spans[-1].end
+    until = bisect.bisect_right(walked.marks, start, key=lambda mark: mark.start)
+    return any(
+        m.kind == "hidden" and m.end >= end for m in walked.marks[max(0, until - 50) : until]
+    )
 
 
 def _text(walked: Walked, block: Block) -> str:

@@ -4,13 +4,21 @@ import hashlib
 from pathlib import PurePosixPath
 from typing import Final
 
-from loudr_core.book.archive import Archive
+from loudr_core.book.archive import Archive, is_remote, resolve
 from loudr_core.book.chapters import SpineDocument, make_chapters
 from loudr_core.book.metadata import read_metadata
 from loudr_core.book.model import Book, Document
 from loudr_core.book.notes import find_notes
 from loudr_core.book.package import Item, Package, read_package
-from loudr_core.book.parse import attribute, first, iter_named, parse_document, parse_package
+from loudr_core.book.parse import (
+    attribute,
+    decode,
+    first,
+    iter_named,
+    parse_document,
+    parse_package,
+)
+from loudr_core.book.styles import StyleReader
 from loudr_core.book.toc import read_landmarks, read_toc
 from loudr_core.book.walk import Walked, walk
 from loudr_core.errors import BookError
@@ -162,6 +170,7 @@ def _walk_spine(
     archive: Archive, items: list[Item], language: str, findings: list[Finding]
 ) -> list[SpineDocument]:
     spine: list[SpineDocument] = []
+    styles = StyleReader(lambda base, href: _sheet(archive, base, href))
     for item in items:
         if item.present and not _is_document(item):
             picture = item.media_type.startswith("image/")
@@ -188,7 +197,7 @@ def _walk_spine(
             )
             spine.append(SpineDocument(href=item.href, walked=None))
             continue
-        walked = _walk_one(archive.read(item.href), item, language, findings)
+        walked = _walk_one(archive.read(item.href), item, language, styles, findings)
         spine.append(SpineDocument(href=item.href, walked=walked))
     return spine
 
@@ -211,14 +220,24 @@ def _documents(
     }
 
 
-def _walk_one(raw: bytes, item: Item, language: str, findings: list[Finding]) -> Walked:
+def _sheet(archive: Archive, base: str, href: str) -> tuple[str, str] | None:
+    """Return path and text of the style sheet that a file names, when the archive has it."""
+    name = None if is_remote(href) or not href.strip() else archive.locate(resolve(base, href))
+    if name is None or PurePosixPath(name).suffix.lower() != ".css":
+        return None
+    return name, decode(archive.read(name), href=name, findings=[])
+
+
+def _walk_one(
+    raw: bytes, item: Item, language: str, styles: StyleReader, findings: list[Finding]
+) -> Walked:
     root = parse_document(raw, href=item.href, findings=findings)
     if root is None:
         findings.append(
             _finding("book-empty-document", "warning", f"{item.href} has nothing in it", item)
         )
         return Walked()
-    walked = walk(root, href=item.href, language=language)
+    walked = walk(root, href=item.href, language=language, styles=styles.styles_of(root, item.href))
     if walked.left_out:
         findings.append(
             _finding(

@@ -26,6 +26,7 @@ from loudr_core.book.blocks import (
 )
 from loudr_core.book.model import Block, Mark, MarkKind, Span
 from loudr_core.book.parse import C1, Element, attribute, first, local_name
+from loudr_core.book.styles import NO_STYLES, Styles
 
 __all__ = ["FOLD", "Section", "Walked", "walk"]
 
@@ -76,7 +77,7 @@ class Walked:
     """Script, style and template elements inside the body."""
 
 
-def walk(root: Element, *, href: str, language: str = "") -> Walked:
+def walk(root: Element, *, href: str, language: str = "", styles: Styles = NO_STYLES) -> Walked:
     """Fold a parsed document.
 
     Parameters
@@ -87,8 +88,10 @@ def walk(root: Element, *, href: str, language: str = "") -> Walked:
         Path of the document inside the archive; spans carry it.
     language : str
         The book's BCP 47 tag: stretches of another language are marked.
+    styles : Styles
+        What the document's style sheets hide.
     """
-    fold = _Fold(href, language)
+    fold = _Fold(href, language, styles)
     head, body = first(root, "head"), first(root, "body")
     if head is not None and (title := first(head, "title")) is not None:
         fold.out.heading_title = " ".join("".join(title.itertext()).split())
@@ -118,9 +121,10 @@ class _Open:
 
 
 class _Fold:
-    def __init__(self, href: str, language: str) -> None:
+    def __init__(self, href: str, language: str, styles: Styles) -> None:
         self.href = href
         self.language = language
+        self.styles = styles
         self.out = Walked()
         self._parts: list[str] = []
         self._length = 0
@@ -201,7 +205,7 @@ class _Fold:
     ) -> tuple[tuple[MarkKind, str], ...]:
         found: list[tuple[MarkKind, str]] = []
         name = local_name(element)
-        if is_hidden(element):
+        if is_hidden(element) or self.styles.hides(element):
             found.append(("hidden", ""))
         if name in {"title", "desc"}:  # of a drawing
             found.append(("alt", ""))

@@ -379,3 +379,20 @@ def test_fallback_of_a_foreign_spine_item_is_read() -> None:
     items = ONE + NAV + '<item id="b" href="b.pdf" media-type="application/pdf" fallback="a"/>'
     book = read({"OPS/p.opf": package(items, '<itemref idref="b"/>'), "OPS/b.pdf": "%PDF"})
     assert list(book.documents) == ["OPS/a.xhtml"]
+
+
+def test_a_style_sheet_hides_and_a_hidden_heading_says_no_title() -> None:
+    css = '<item id="css" href="s.css" media-type="text/css"/>'
+    body = '<h1 class="hid">One</h1><p>Text.</p><p class="hid">Not for reading.</p>'
+    linked = page(body).replace("<title>", '<link rel="stylesheet" href="s.css"/><title>')
+    book = read(
+        {
+            "OPS/p.opf": package(ONE + NAV + css),
+            "OPS/a.xhtml": linked,
+            "OPS/s.css": ".hid { display: none }",
+        }
+    )
+    document = book.documents["OPS/a.xhtml"]
+    hidden = [document.text[m.start : m.end] for m in document.marks if m.kind == "hidden"]
+    assert hidden == ["One", "Not for reading."]
+    assert not book.chapters[0].title_in_text

@@ -1,0 +1,234 @@
+"""What style sheets hide: the `display` and `visibility` rules of a document, and nothing else.
+
+Books hide by class what is not for reading: a heading that only feeds the table of contents, a
+fallback for another device. Of selectors, names, classes and ids with descendant and child
+combinators are understood; a rule with anything else, or for another medium than a screen, hides
+nothing, since text read too much is better than text lost. CSS 2.2, sections 5, 6.4 and 9.2.4.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from loudr_core.book.parse import Element, first, iter_named, local_name
+
+__all__ = ["NO_STYLES", "StyleReader", "Styles"]
+
+_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)|<!--|-->", re.S)
+_STRING: Final = re.compile(r"\"[^\"\n]*\"|'[^'\n]*'")
+_IMPORT: Final = re.compile(
+    r"@import\s+(?:url\(\s*)?[\"']?([^\"'()\s;]+)[\"']?\s*\)?([^;]*);", re.I
+)
+_SHOWN_MEDIA: Final = re.compile(r"\s*(?:only\s+)?(?:all|screen)?\s*", re.I)
+_COMPOUND: Final = re.compile(r"([A-Za-z][\w-]*|\*)?((?:[.#][A-Za-z_-][\w-]*)*)")
+_DECLARATION: Final = re.compile(
+    r"(?:^|;)\s*(display|visibility)\s*:\s*([A-Za-z-]+)\s*(!\s*important)?", re.I
+)
+_MAX_IMPORTS: Final = 4
+"""Sheets that import one another, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Compound:
+    """One step of a selector, `p.note#x`; a `child` stands right inside the step before."""
+
+    name: str
+    classes: frozenset[str]
+    ids: frozenset[str]
+    child: bool = False
+
+    def fits(self, element: Element) -> bool:
+        if self.name and self.name != local_name(element):
+            return False
+        if self.ids and not self.ids <= {element.get("id")}:
+            return False
+        return not self.classes or self.classes <= set(element.get("class", "").split())
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    steps: tuple[_Compound, ...]
+    what: str
+    hides: bool
+    rank: tuple[bool, int, int, int, int]
+    """Importance, ids, classes and names of the selector, and order: the greatest counts."""
+
+    def fits(self, element: Element) -> bool:
+        return self.steps[-1].fits(element) and _fits_above(
+            self.steps[:-1], element, self.steps[-1].child
+        )
+
+
+def _fits_above(steps: tuple[_Compound, ...], element: Element, child: bool) -> bool:
+    if not steps:
+        return True
+    for ancestor in element.iterancestors():
+        if steps[-1].fits(ancestor) and _fits_above(steps[:-1], ancestor, steps[-1].child):
+            return True
+        if child:
+            return False
+    return False
+
+
+class Styles:
+    """The rules of one document's sheets.
+
+    Parameters
+    ----------
+    sheets : iterable of str
+        Texts of the sheets in the order of the cascade.
+    """
+
+    def __init__(self, sheets: tuple[str, ...] = ()) -> None:
+        self._by_key: dict[str, list[_Rule]] = {}
+        rules = list(_compiled("\n".join(sheets)))
+        if any(rule.hides for rule in rules):
+            for rule in rules:
+                self._by_key.setdefault(_key(rule.steps[-1]), []).append(rule)
+
+    def hides(self, element: Element) -> bool:
+        """Return whether the sheets keep an element from being shown."""
+        if not self._by_key:
+            return False
+        keys = [local_name(element), f"#{element.get('id', '')}"]
+        keys += (f".{word}" for word in element.get("class", "").split())
+        best: dict[str, _Rule] = {}
+        for key in keys:
+            for rule in self._by_key.get(key, ()):
+                held = best.get(rule.what)
+                if (held is None or rule.rank > held.rank) and rule.fits(element):
+                    best[rule.what] = rule
+        for what, _, important in _DECLARATION.findall(element.get("style", "")):
+            rival = best.get(what.lower())
+            if rival is not None and (important or not rival.rank[0]):
+                del best[what.lower()]  # the element's own word; what it hides itself is seen there
+        return any(rule.hides for rule in best.values())
+
+
+def _key(compound: _Compound) -> str:
+    if compound.ids:
+        return f"#{min(compound.ids)}"
+    return f".{min(compound.classes)}" if compound.classes else compound.name
+
+
+def _compiled(css: str) -> Iterator[_Rule]:
+    order = 0
+    for selectors, body in _rules(_STRING.sub('""', _COMMENT.sub(" ", css))):
+        found = _DECLARATION.findall(body)
+        for selector in selectors.split(",") if found else ():
+            steps = _steps(selector)
+            if steps is None:
+                continue
+            for what, value, important in found:
+                order += 1
+                yield _Rule(
+                    steps,
+                    what.lower(),
+                    value.lower() in {"none", "hidden"},
+                    (
+                        bool(important),
+                        sum(len(step.ids) for step in steps),
+                        sum(len(step.classes) for step in steps),
+                        sum(bool(step.name) for step in steps),
+                        order,
+                    ),
+                )
+
+
+def _rules(css: str) -> Iterator[tuple[str, str]]:
+    """Yield selector and declarations of each rule that holds on a screen."""
+    position = 0
+    while (brace := css.find("{", position)) >= 0:
+        prelude = css[position:brace].rpartition(";")[2].strip()
+        end = _closing(css, brace)
+        body = css[brace + 1 : end]
+        position = end + 1
+        if not prelude.startswith("@"):
+            yield prelude, body
+        elif prelude.lower().startswith("@media") and any(
+            _SHOWN_MEDIA.fullmatch(part) for part in prelude[6:].split(",")
+        ):
+            yield from _rules(body)
+
+
+def _closing(css: str, brace: int) -> int:
+    depth = 0
+    for match in re.compile(r"[{}]").finditer(css, brace):
+        depth += 1 if match[0] == "{" else -1
+        if not depth:
+            return match.start()
+    return len(css)
+
+
+def _steps(selector: str) -> tuple[_Compound, ...] | None:
+    """Return the steps of a selector from the outermost in; None when it says more than we know."""
+    steps: list[_Compound] = []
+    child = False
+    for word in selector.replace(">", " > ").split():
+        if word == ">":
+            child = True
+            continue
+        match = _COMPOUND.fullmatch(word)
+        if match is None or word == "*":
+            return None
+        marks = re.findall(r"([.#])([\w-]+)", match[2])
+        steps.append(
+            _Compound(
+                "" if match[1] in {None, "*"} else match[1].lower(),
+                frozenset(name for sign, name in marks if sign == "."),
+                frozenset(name for sign, name in marks if sign == "#"),
+                child,
+            )
+        )
+        child = False
+    return tuple(steps) or None
+
+
+NO_STYLES: Final = Styles()
+"""Nothing is hidden."""
+
+
+class StyleReader:
+    """Finds the sheets of documents; what several of them name is read once.
+
+    Parameters
+    ----------
+    fetch : callable
+        Given the path of a file and a reference in it, returns path and text of the sheet that is
+        meant, or None when the book does not have it.
+    """
+
+    def __init__(self, fetch: Callable[[str, str], tuple[str, str] | None]) -> None:
+        self._fetch = fetch
+        self._made: dict[tuple[str, ...], Styles] = {}
+
+    def styles_of(self, root: Element, href: str) -> Styles:
+        """Return the rules for a parsed document."""
+        head = first(root, "head")
+        sheets: list[str] = []
+        for element in iter_named(head, ("link", "style")) if head is not None else ():
+            if local_name(element) == "style":
+                sheets += self._with_imports(href, element.text or "", _MAX_IMPORTS)
+            elif element.get("rel", "").lower().split() == [
+                "stylesheet"
+            ] and _SHOWN_MEDIA.fullmatch(element.get("media", "")):
+                sheets += self._sheet(href, element.get("href", ""), _MAX_IMPORTS)
+        key = tuple(sheets)
+        if key not in self._made:
+            self._made[key] = Styles(key) if key else NO_STYLES
+        return self._made[key]
+
+    def _sheet(self, base: str, reference: str, left: int) -> list[str]:
+        found = self._fetch(base, reference) if left else None
+        return [] if found is None else self._with_imports(*found, left - 1)
+
+    def _with_imports(self, base: str, css: str, left: int) -> list[str]:
+        bare = _COMMENT.sub(" ", css)
+        sheets = [
+            sheet
+            for reference, media in _IMPORT.findall(bare)
+            if _SHOWN_MEDIA.fullmatch(media)
+            for sheet in self._sheet(base, reference, left)
+        ]
+        return [*sheets, css]
