@@ -10,13 +10,15 @@ one. The rules, in order:
   begins a chapter of its own if it starts with a heading, and otherwise continues the one before.
 - A document that no entry names begins a chapter of its own if it starts with a heading or says
   what it is (a dedication, a colophon), and otherwise continues the chapter before.
-- Without a table, headings take its place; without headings, each document is a chapter.
+- A line of the table without a link is a chapter without text, before the first line below it.
+- Without a table, headings take its place; without headings, each document is a chapter. A title
+  made from a file's name or a page's head is never announced.
 - An entry for a document that is not there is a chapter marked as lost.
 """
 
 import bisect
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import PurePosixPath
@@ -31,6 +33,9 @@ __all__ = ["SpineDocument", "make_chapters"]
 
 _HEADINGS = frozenset({"heading", "title"})
 _NUMBER_ONLY = re.compile(r"(?:(?:chapter|part|book|volume|letter)\s+)?[\w-]{1,14}[.:]?", re.I)
+_NUMBERED = frozenset(
+    {"act", "book", "canto", "chapter", "letter", "part", "scene", "section", "volume"}
+)
 _MAX_TITLE = 200
 
 
@@ -52,6 +57,10 @@ class _Start:
     level: int = 0
     lost: bool = False
     listed: bool = True
+    bare: bool = False
+    """A line of the table that has no link: a part without a page."""
+    said: bool = True
+    """The title is the book's own, to be announced; a file's name is not."""
 
     @property
     def place(self) -> tuple[int, int]:
@@ -83,7 +92,7 @@ def make_chapters(
     chapters: list[Chapter] = []
     for here, following in zip(starts, [*starts[1:], None], strict=True):
         chapter = _chapter(documents, here, following, marks)
-        if chapter.blocks or chapter.lost:
+        if chapter.blocks or chapter.lost or here.bare:
             chapters.append(chapter)
         elif here.listed:
             findings.append(
@@ -102,11 +111,14 @@ def _from_toc(
 ) -> list[_Start]:
     places = {document.href: number for number, document in enumerate(documents)}
     starts: list[_Start] = []
+    waiting: list[TocEntry] = []  # headings over other entries
     for entry in entries:
         name = entry.title or "an entry without a title"
         number = places.get(entry.path)
+        waiting = [held for held in waiting if held.level < entry.level]
         if not entry.path:
-            continue  # a heading over other entries
+            waiting += [entry] if entry.title else []
+            continue
         if number is None:
             findings.append(
                 _finding(
@@ -119,6 +131,7 @@ def _from_toc(
             continue
         walked = documents[number].walked
         if walked is None:
+            starts += _over(waiting, number, 0)
             starts.append(_Start(number, 0, entry.title, entry.level, lost=True))
             continue
         if entry.fragment and entry.fragment not in walked.anchors:
@@ -133,6 +146,7 @@ def _from_toc(
             )
         index = walked.anchors.get(entry.fragment, 0) if entry.fragment else 0
         block = _pull_back(walked, _block_at(walked, index), entry.title)
+        starts += _over(waiting, number, block)
         starts.append(_Start(number, block, entry.title, entry.level))
     ordered = sorted(starts, key=lambda s: s.place)
     if [s.place for s in starts] != [s.place for s in ordered]:
@@ -145,6 +159,13 @@ def _from_toc(
             )
         )
     return ordered
+
+
+def _over(waiting: list[TocEntry], document: int, block: int) -> Iterator[_Start]:
+    """Yield the lines without a link, now that the first line below them has a place."""
+    for entry in waiting:
+        yield _Start(document, block, entry.title, entry.level, bare=True)
+    waiting.clear()
 
 
 def _block_at(walked: Walked, index: int) -> int:
@@ -209,7 +230,7 @@ def _merge(starts: list[_Start], findings: list[Finding]) -> list[_Start]:
     merged: list[_Start] = []
     for start in starts:
         last = merged[-1] if merged else None
-        if last is None or last.place != start.place or last.lost:
+        if last is None or last.place != start.place or last.lost or last.bare:
             merged.append(start)
         elif start.level > last.level and last.title and start.title:
             if _words(start.title) != _words(last.title):
@@ -242,14 +263,22 @@ def _fill(documents: Sequence[SpineDocument], starts: list[_Start]) -> list[_Sta
         blocks = document.walked.blocks
         leading = blocks[: own[0].block] if own else blocks
         if leading and own and all(b.kind in {*_HEADINGS, "caption"} for b in leading):
-            own[0] = replace(own[0], block=0)
+            own = _with_headings(document.walked, leading, own)
         elif leading:
             alone = not filled or filled[-1].lost or (not own and _whole(document.walked))
             if alone or _is_heading(leading[0]):
-                title = _made_title(document, number, leading)
-                filled.append(_Start(number, 0, title, listed=False))
+                title, said = _made_title(document, number, leading)
+                filled.append(_Start(number, 0, title, listed=False, said=said))
         filled.extend(own)
     return filled
+
+
+def _with_headings(walked: Walked, leading: Sequence[Block], own: Sequence[_Start]) -> list[_Start]:
+    """Give the headings above the first start to it; a part without a link takes its own name."""
+    says = own[0].bare and _words(_text(walked, leading[0])) == _words(own[0].title)
+    count = next((n for n, start in enumerate(own) if not start.bare), len(own) - 1)
+    above = [replace(start, block=0) for start in own[:count]]
+    return [*above, replace(own[count], block=int(says)), *own[count + 1 :]]
 
 
 def _whole(walked: Walked) -> bool:
@@ -257,10 +286,11 @@ def _whole(walked: Walked) -> bool:
     return bool(walked.semantics & KNOWN)
 
 
-def _made_title(document: SpineDocument, number: int, blocks: Sequence[Block]) -> str:
+def _made_title(document: SpineDocument, number: int, blocks: Sequence[Block]) -> tuple[str, bool]:
+    """Return a title for text that the table does not name, and whether to announce it."""
     walked = document.walked
     if walked is None:
-        return _place_title(document, number)
+        return _place_title(document, number), False
     headings: list[str] = []
     for block in blocks[:3]:
         if not _is_heading(block):
@@ -268,11 +298,14 @@ def _made_title(document: SpineDocument, number: int, blocks: Sequence[Block]) -
         headings.append(_text(walked, block))
     if headings:
         joined = len(headings) > 1 and _NUMBER_ONLY.fullmatch(headings[0])
-        return _clip(f"{headings[0].rstrip('.:')}: {headings[1]}" if joined else headings[0])
+        title = f"{headings[0].rstrip('.:')}: {headings[1]}" if joined else headings[0]
+        return _clip(title), True
     stem = PurePosixPath(document.href).stem
     if words := sorted(walked.semantics & KNOWN) or sorted(title_semantics(stem)):
-        return words[0].replace("-", " ").capitalize()
-    return _clip(walked.heading_title) or _place_title(document, number)
+        return words[0].replace("-", " ").capitalize(), True
+    if title := _clip(walked.heading_title):
+        return title, walked.names_itself
+    return _place_title(document, number), False
 
 
 def _place_title(document: SpineDocument, number: int) -> str:
@@ -323,7 +356,7 @@ def _chapter(
         role=role_of(semantics, landmark, named),
         level=here.level,
         semantics=semantics if semantics & KNOWN else semantics | named,
-        title_in_text=_says(opening, title),
+        title_in_text=not here.said or _says(opening, title),
         lost=here.lost,
     )
 
@@ -380,8 +413,8 @@ def _words(text: str) -> list[str]:
 def _says(opening: Sequence[tuple[Block, str]], title: str) -> bool:
     """Return whether the first blocks of a chapter say its title, as its listener would hear it.
 
-    A heading that says more ("Chapter 1. The Quay" for "1. The Quay") or all but the number
-    ("The Quay") counts: the title before it would be said twice.
+    A heading that says more ("Chapter 1. The Quay" for "1. The Quay"), all but the number ("The
+    Quay") or the number alone ("I" for "Chapter I") counts: it would be said twice.
     """
     wanted = _words(title)
     said = [_words(text) for _, text in opening]
@@ -391,6 +424,8 @@ def _says(opening: Sequence[tuple[Block, str]], title: str) -> bool:
     if joined[: len(wanted)] == wanted:
         return True
     headings = [_words(text) for block, text in opening[:4] if _is_heading(block)]
+    if len(wanted) > 1 and wanted[0] in _NUMBERED and wanted[1:] in headings:
+        return True
     return any(
         _holds(words, wanted) or (2 * len(words) > len(wanted) and _holds(wanted, words))
         for words in headings

@@ -78,7 +78,9 @@ def read_markdown(data: bytes, path: Path) -> Book:
     told = _told(head, path, findings)
     language = _one(told, "language", "lang")
     walked = _walk(as_html(body), path, language, findings)
-    title = _one(told, "title") or _first_heading(walked) or path.stem
+    walked.heading_title = _one(told, "title")
+    walked.names_itself = bool(walked.heading_title)
+    title = walked.heading_title or _first_heading(walked) or path.stem
     return _book(data, path, walked, _metadata(told, title, path, findings), findings, "markdown")
 
 
@@ -148,7 +150,6 @@ def _book(
         raw=data,
         media_type="text/markdown" if kind == "markdown" else "text/plain",
     )
-    walked.heading_title = metadata.title
     spine = [SpineDocument(href=path.name, walked=walked)]
     return Book(
         metadata=metadata,
@@ -161,10 +162,12 @@ def _book(
 
 
 def _first_heading(walked: Walked) -> str:
-    for block in walked.blocks:
-        if block.kind in {"heading", "title"}:
-            return walked.text[block.spans[0].start : block.spans[0].end]
-    return ""
+    """Return the heading that names the book: it comes first, or is the only one of its level."""
+    headings = [b for b in walked.blocks if b.kind in {"heading", "title"}]
+    top = [block for block in headings if block.level == 1]
+    first = headings[:1] == walked.blocks[:1]
+    named = headings[:1] if first else top if len(top) == 1 else []
+    return walked.text[named[0].spans[0].start : named[0].spans[0].end] if named else ""
 
 
 # Front matter

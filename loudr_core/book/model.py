@@ -133,7 +133,7 @@ class Chapter:
     semantics : frozenset of str
         epub:type words that hold for the chapter, such as `colophon`, `titlepage`, `chapter`.
     title_in_text : bool
-        A block of the chapter already says the title.
+        A block of the chapter already says the title, or it is a file's name that nobody says.
     lost : bool
         The document is not in the archive: nothing can be read.
     """

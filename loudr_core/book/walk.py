@@ -73,6 +73,8 @@ class Walked:
     semantics: frozenset[str] = frozenset()
     heading_title: str = ""
     """The head's `title`, for a chapter that nothing else names."""
+    names_itself: bool = False
+    """`heading_title` is one that the author wrote for a reader, so that it may be announced."""
     left_out: int = 0
     """Script, style and template elements inside the body."""
 

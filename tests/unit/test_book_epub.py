@@ -396,3 +396,50 @@ def test_a_style_sheet_hides_and_a_hidden_heading_says_no_title() -> None:
     hidden = [document.text[m.start : m.end] for m in document.marks if m.kind == "hidden"]
     assert hidden == ["One", "Not for reading."]
     assert not book.chapters[0].title_in_text
+
+
+def test_a_line_of_the_table_without_a_link_is_a_part_without_text() -> None:
+    table = page(
+        '<nav epub:type="toc"><ol><li><span>Part the First</span><ol>'
+        '<li><a href="a.xhtml">One</a></li><li><a href="b.xhtml">Two</a></li></ol></li>'
+        "<li><span>Nothing below</span></li></ol></nav>"
+    )
+    files = {
+        "OPS/nav.xhtml": table,
+        "OPS/p.opf": package(
+            ONE + NAV + f'<item id="b" href="b.xhtml" media-type="{XHTML}"/>',
+            '<itemref idref="a"/><itemref idref="b"/>',
+        ),
+        "OPS/a.xhtml": page("<h2>Part the First</h2><h2>I</h2><p>Text.</p>"),
+        "OPS/b.xhtml": page("<h1>Two</h1><p>More.</p>"),
+    }
+    wanted = [
+        ("Part the First", ["Part the First"]), ("One", ["I", "Text."]), ("Two", ["Two", "More."]),
+    ]  # fmt: skip
+    assert texts(read(files)) == wanted
+    files["OPS/a.xhtml"] = page("<h1>One</h1><p>Text.</p>")
+    book = read(files)
+    assert texts(book)[0] == ("Part the First", [])
+    assert [c.title_in_text for c in book.chapters] == [False, True, True]
+    assert [c.level for c in book.chapters] == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "said"),
+    [
+        ("Chapter I", "I", True),
+        ("Letter 4", "4.", True),
+        ("Chapter I", "II", False),
+        ("The Quay", "I", False),
+        ("Chapter", "I", False),
+    ],
+)
+def test_the_number_of_a_chapter_says_its_title(title: str, heading: str, said: bool) -> None:
+    table = nav(("a.xhtml", title))
+    book = read({"OPS/nav.xhtml": table, "OPS/a.xhtml": page(f"<h2>{heading}</h2><p>Text.</p>")})
+    assert book.chapters[0].title_in_text is said
+
+
+def test_the_name_of_a_file_is_announced_nowhere() -> None:
+    book = read({"OPS/nav.xhtml": None, "OPS/p.opf": package(ONE), "OPS/a.xhtml": page("<p>x</p>")})
+    assert [(c.title, c.title_in_text) for c in book.chapters] == [("t", True)]

@@ -122,3 +122,22 @@ def test_nothing_to_read() -> None:
     for read in (read_markdown, read_text):
         with pytest.raises(BookError, match="no text"):
             read(b" \n\n***\n", Path("b.md"))
+
+
+@pytest.mark.parametrize(
+    ("source", "title", "chapters"),
+    [
+        ("Text.", "b", [("b", True)]),
+        ("---\ntitle: The Tale\n---\nText.", "The Tale", [("The Tale", False)]),
+        ("Before.\n\n## One\n\na", "b", [("b", True), ("One", True)]),
+        ("Before.\n\n# Book\n\na", "Book", [("b", True), ("Book", True)]),
+        ("## Book\n\nText.", "Book", [("Book", True)]),
+        ("Before.\n\n# One\n\na\n\n# Two\n\nb", "b", [("b", True), ("One", True), ("Two", True)]),
+    ],
+)
+def test_titles_of_book_and_chapters(
+    source: str, title: str, chapters: list[tuple[str, bool]]
+) -> None:
+    book = md(source)
+    assert book.metadata.title == title
+    assert [(c.title, c.title_in_text) for c in book.chapters] == chapters
