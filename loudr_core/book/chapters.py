@@ -146,8 +146,10 @@ def _from_toc(
             )
         index = walked.anchors.get(entry.fragment, 0) if entry.fragment else 0
         block = _pull_back(walked, _block_at(walked, index), entry.title)
+        named = waiting[-1].title if waiting else ""
         starts += _over(waiting, number, block)
-        starts.append(_Start(number, block, entry.title, entry.level))
+        own = _says_at(walked, block, named)
+        starts.append(_Start(number, block + own, entry.title, entry.level))
     ordered = sorted(starts, key=lambda s: s.place)
     if [s.place for s in starts] != [s.place for s in ordered]:
         findings.append(
@@ -159,6 +161,14 @@ def _from_toc(
             )
         )
     return ordered
+
+
+def _says_at(walked: Walked, block: int, title: str) -> bool:
+    """Return whether a heading that others follow says a title."""
+    here = walked.blocks[block : block + 2]
+    return (
+        len(here) == 2 and _is_heading(here[0]) and _words(_text(walked, here[0])) == _words(title)
+    )
 
 
 def _over(waiting: list[TocEntry], document: int, block: int) -> Iterator[_Start]:
@@ -263,7 +273,7 @@ def _fill(documents: Sequence[SpineDocument], starts: list[_Start]) -> list[_Sta
         blocks = document.walked.blocks
         leading = blocks[: own[0].block] if own else blocks
         if leading and own and all(b.kind in {*_HEADINGS, "caption"} for b in leading):
-            own = _with_headings(document.walked, leading, own)
+            own = _with_headings(document.walked, own)
         elif leading:
             alone = not filled or filled[-1].lost or (not own and _whole(document.walked))
             if alone or _is_heading(leading[0]):
@@ -273,9 +283,9 @@ def _fill(documents: Sequence[SpineDocument], starts: list[_Start]) -> list[_Sta
     return filled
 
 
-def _with_headings(walked: Walked, leading: Sequence[Block], own: Sequence[_Start]) -> list[_Start]:
+def _with_headings(walked: Walked, own: Sequence[_Start]) -> list[_Start]:
     """Give the headings above the first start to it; a part without a link takes its own name."""
-    says = own[0].bare and _words(_text(walked, leading[0])) == _words(own[0].title)
+    says = own[0].bare and _says_at(walked, 0, own[0].title)
     count = next((n for n, start in enumerate(own) if not start.bare), len(own) - 1)
     above = [replace(start, block=0) for start in own[:count]]
     return [*above, replace(own[count], block=int(says)), *own[count + 1 :]]
