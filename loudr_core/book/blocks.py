@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
+from loudr_core.book.languages import language_tag
 from loudr_core.book.model import BlockKind
 from loudr_core.book.parse import Element, attribute, local_name, prefixed
 
@@ -110,7 +111,7 @@ def enter(outer: Context, element: Element, *, href: str) -> Context:
     context = outer
     if found := element.get("id"):
         context = replace(context, element_id=found)
-    if (language := attribute(element, "lang")) and language != outer.language:
+    if (language := language_tag(attribute(element, "lang"))) and language != outer.language:
         context = replace(context, language=language)
     words = words_of(element)
     classes = element.get("class", "").lower()

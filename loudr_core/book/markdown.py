@@ -14,6 +14,7 @@ from typing import Final
 
 from loudr_core.book.archive import is_remote
 from loudr_core.book.chapters import SpineDocument, make_chapters
+from loudr_core.book.languages import language_tag
 from loudr_core.book.model import Book, Cover, Document, Metadata
 from loudr_core.book.parse import decode, parse_html
 from loudr_core.book.tokens import as_html, front_matter
@@ -76,7 +77,7 @@ def read_markdown(data: bytes, path: Path) -> Book:
     text = decode(data, href=path.name, findings=findings).replace("\r\n", "\n").replace("\r", "\n")
     head, body = front_matter(text)
     told = _told(head, path, findings)
-    language = _one(told, "language", "lang")
+    language = language_tag(_one(told, "language", "lang"))
     walked = _walk(as_html(body), path, language, findings)
     walked.heading_title = _one(told, "title")
     walked.names_itself = bool(walked.heading_title)
@@ -228,7 +229,7 @@ def _metadata(
         title=title,
         subtitle=_one(told, "subtitle"),
         authors=tuple(dict.fromkeys(authors)),
-        language=_one(told, "language", "lang"),
+        language=language_tag(_one(told, "language", "lang")),
         series=_one(told, "series"),
         series_part=_one(told, "series_part", "part"),
         publisher=_one(told, "publisher"),

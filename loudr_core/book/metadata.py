@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 
 from loudr_core.book.archive import Archive, is_remote, resolve
+from loudr_core.book.languages import language_tag
 from loudr_core.book.model import Cover, Metadata
 from loudr_core.book.package import Item, MetaEntry, Package
 from loudr_core.book.parse import iter_named, parse_html, text_content
@@ -96,12 +97,10 @@ def _authors(entries: list[MetaEntry]) -> tuple[str, ...]:
 
 
 def _language(entries: list[MetaEntry], findings: list[Finding]) -> str:
-    tag = _value(entries, "language").replace("_", "-")
-    if tag.lower() in {"und", "zxx", "mul"}:
-        tag = ""
-    if tag and not re.fullmatch(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*", tag):
-        findings.append(_finding("book-bad-language", f"{tag!r} is no language tag; left out"))
-        tag = ""
+    said = _value(entries, "language")
+    tag = language_tag(said)
+    if said and not tag and said.lower() not in {"und", "zxx", "mul"}:
+        findings.append(_finding("book-bad-language", f"{said!r} is no language tag; left out"))
     if not tag:
         findings.append(_finding("book-missing-language", "the book names no language"))
     return tag

@@ -1,12 +1,15 @@
 """The way in: a file of any kind loudr reads, to a `Book`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from loudr_core.book.epub import read_epub
+from loudr_core.book.languages import guess_language
 from loudr_core.book.markdown import read_markdown, read_text
 from loudr_core.book.model import Book
 from loudr_core.errors import BookError
+from loudr_core.findings import Finding
 
 __all__ = ["MAX_FILE_BYTES", "read_book"]
 
@@ -14,6 +17,10 @@ MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
 MAX_TEXT_BYTES: Final = 64 * 1024 * 1024
 _MARKDOWN: Final = frozenset({".md", ".markdown", ".mdown"})
 _TEXT: Final = frozenset({".txt", ".text"})
+_SAMPLE: Final = 100_000
+"""Characters of the body by which its language is told."""
+_ALIKE: Final = {"da": ("no", "nb", "nn"), "pt": ("gl",)}
+"""Languages that little words alone do not tell apart."""
 
 
 def read_book(path: Path) -> Book:
@@ -35,6 +42,15 @@ def read_book(path: Path) -> Book:
     BookError
         The file cannot be read, is of no known kind, is protected, or has nothing to narrate.
     """
+    try:
+        return _judged(_read(path))
+    except BookError as error:
+        if path.name in error.message:
+            raise
+        raise BookError(f"{path.name}: {error.message}", **error.context) from None
+
+
+def _read(path: Path) -> Book:
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
@@ -59,3 +75,24 @@ def read_book(path: Path) -> Book:
     raise BookError(
         f"{path} is of no kind loudr reads: give it an .epub, .md or .txt file", path=str(path)
     )
+
+
+def _judged(book: Book) -> Book:
+    """Compare the language that a book names with its text; give one to a book that names none."""
+    sample = ""
+    for chapter in book.chapters:
+        if chapter.role == "body" and len(sample) < _SAMPLE:
+            spans = (span for block in chapter.blocks for span in block.spans)
+            sample += "\n".join(book.text_of(span) for span in spans)
+    guess = guess_language(sample[:_SAMPLE])
+    named = book.metadata.language
+    if not guess or named.partition("-")[0].lower() in {guess, *_ALIKE.get(guess, ())}:
+        return book
+    if named:
+        message = f"the book names {named} as its language, but reads like {guess}; it is read as "
+        message += f"{named}: correct its metadata if that is wrong"
+    else:
+        message = f"the book names no language; it reads like {guess} and is read as that"
+        book = replace(book, metadata=replace(book.metadata, language=guess))
+    finding = Finding(code="book-language", severity="warning", message=message)
+    return replace(book, findings=(*book.findings, finding))

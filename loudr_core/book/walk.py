@@ -24,6 +24,7 @@ from loudr_core.book.blocks import (
     is_scene_break,
     words_of,
 )
+from loudr_core.book.languages import language_tag
 from loudr_core.book.model import Block, Mark, MarkKind, Span
 from loudr_core.book.parse import C1, Element, attribute, first, local_name
 from loudr_core.book.styles import NO_STYLES, Styles
@@ -217,7 +218,7 @@ class _Fold:
             found.append(("page_break", ""))
         if name in _EMPHASIS:
             found.append(("emphasis", ""))
-        language = attribute(element, "lang")
+        language = language_tag(attribute(element, "lang"))
         base = around.language or self.language
         if language and language.lower() != base.lower():
             found.append(("language", language))
