@@ -18,6 +18,7 @@ __all__ = [
     "Context",
     "enter",
     "is_block",
+    "is_boilerplate",
     "is_hidden",
     "is_scene_break",
     "words_of",
@@ -56,6 +57,21 @@ _HEADING_WORDS: Final = frozenset(
 )
 _TITLE_SECTIONS: Final = frozenset({"titlepage", "halftitlepage", "halftitle", "cover"})
 _QUOTE_WORDS: Final = frozenset({"epigraph", "pullquote", "letter"})
+
+_CODE: Final = frozenset({"code", "samp", "kbd", "var"})
+_CODE_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:code|source(?:code)?|listing|program(?:listing)?|screen|console|terminal|"
+    r"highlight|brush|prettyprint|language|lang|hljs|literallayout-mono)(?:$|[\s_:-])"
+)
+_STATEMENT: Final = re.compile(
+    r"\w\(.*\)\s*[;:{]?\s*$|^\s*(?:import|def|return|#include|var|let)\s"
+    r"|^\s*(?:if|for|while|else|elif|class|try|except|with)\b.*:\s*$"
+)
+_FEW_WORDS: Final = 5
+_LETTER_SHARE: Final = 0.8
+_STRANGE_SHARE: Final = 0.02
+_LONG_LINE: Final = 100
+"""Lines of verse are shorter."""
 
 _ORNAMENT: Final = re.compile(r"[\s*⁂⁎⁑✱✲✳✻✼✽❋❦❧☙❖✦✧★☆•·∙●○◦◆◇■□▪▫♦♣♠♥†‡§¶~–—―_#=+\-]{1,40}")
 
@@ -99,6 +115,12 @@ def is_hidden(element: Element) -> bool:
     if name == "case":  # the markup of `epub:switch` that needs a special reader
         return True
     return bool(_HIDDEN_STYLE.search(element.get("style", "")))
+
+
+def is_boilerplate(element: Element) -> bool:
+    """Return whether an element holds the header or licence that Project Gutenberg adds."""
+    marked = "pg-boilerplate" in element.get("class", "").lower().split()
+    return marked or element.get("id", "") in {"pg-header", "pg-footer"}
 
 
 def is_scene_break(text: str) -> bool:
@@ -150,8 +172,8 @@ def _by_name(context: Context, name: str, words: frozenset[str], element: Elemen
     if name in {"td", "th"}:
         return replace(context, kind="table")
     if name == "pre":
-        verse = context.in_verse
-        return replace(context, kind="verse" if verse else "code", preformatted=True)
+        kind = "verse" if context.in_verse else _kind_of_preformatted(element)
+        return replace(context, kind=kind, preformatted=True)
     if name in {"ol", "ul", "dl", "menu", "dir"}:
         return replace(context, list_depth=context.list_depth + 1)
     if name in {"li", "dt", "dd"}:
@@ -161,6 +183,37 @@ def _by_name(context: Context, name: str, words: frozenset[str], element: Elemen
     if name == "blockquote" or words & _QUOTE_WORDS:
         return replace(context, kind="quote")
     return context
+
+
+def _kind_of_preformatted(element: Element) -> BlockKind:
+    """Return what a `pre` holds: programs are marked as such or look it; the rest is writing."""
+    marked = any(local_name(node) in _CODE for node in element.iter())
+    named = f"{element.get('class', '')} {_parent_class(element)}".lower()
+    text = "".join(element.itertext())
+    if marked or _CODE_CLASS.search(named) or not _is_writing(text):
+        return "code"
+    lines = text.split("\n")
+    return "verse" if max(map(len, lines)) < _LONG_LINE else "paragraph"
+
+
+def _is_writing(text: str) -> bool:
+    """Return whether preformatted text is words for a reader and no program, drawing or listing."""
+    signs = [c for c in text if not c.isspace()]
+    letters = sum(c.isalpha() for c in signs)
+    strange = sum(c in "{}<>=$\\|^`@#%&~+/_" for c in signs)
+    lines = [line for line in text.split("\n") if line.strip()]
+    called = sum(bool(_STATEMENT.search(line)) for line in lines)
+    return bool(
+        len(text.split()) >= _FEW_WORDS
+        and letters >= _LETTER_SHARE * len(signs)
+        and strange <= _STRANGE_SHARE * len(signs)
+        and 4 * called <= len(lines)
+    )
+
+
+def _parent_class(element: Element) -> str:
+    parent = element.getparent()
+    return "" if parent is None else str(parent.get("class", ""))
 
 
 def _parent_name(element: Element) -> str:

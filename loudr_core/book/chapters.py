@@ -408,7 +408,8 @@ def _is_hidden(walked: Walked, block: Block) -> bool:
     start, end = block.spans[0].start, block.spans[-1].end
     until = bisect.bisect_right(walked.marks, start, key=lambda mark: mark.start)
     return any(
-        m.kind == "hidden" and m.end >= end for m in walked.marks[max(0, until - 50) : until]
+        m.kind in {"hidden", "boilerplate"} and m.end >= end
+        for m in walked.marks[max(0, until - 50) : until]
     )
 
 

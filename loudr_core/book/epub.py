@@ -225,7 +225,10 @@ def _sheet(archive: Archive, base: str, href: str) -> tuple[str, str] | None:
     name = None if is_remote(href) or not href.strip() else archive.locate(resolve(base, href))
     if name is None or PurePosixPath(name).suffix.lower() != ".css":
         return None
-    return name, decode(archive.read(name), href=name, findings=[])
+    try:
+        return name, decode(archive.read(name), href=name, findings=[])
+    except BookError:
+        return None  # a sheet that is damaged hides nothing
 
 
 def _walk_one(

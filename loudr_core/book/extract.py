@@ -181,6 +181,9 @@ def _as_text(raw: bytes) -> str:
         names = ["utf-16-le"]
     elif raw[:4] == b"\0<\0?":
         names = ["utf-16-be"]
+    elif raw[:65536].count(0) * 5 > len(raw[:65536]):
+        low = raw[1:65536:2].count(0) > raw[:65536:2].count(0)
+        names = ["utf-16-le" if low else "utf-16-be"]
     else:
         head = raw[:2048].decode("latin-1")
         told = re.search(r"""^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)""", head) or re.search(

@@ -2,13 +2,12 @@
 
 Front matter between `---` lines gives the metadata: one `key: value` a line, lists as `[a, b]` or
 as `- item` lines. Headings make the chapters, by the rule that `chapters` has for a book without a
-table of contents. Plain text has paragraphs parted by blank lines, and a short line that reads
-`CHAPTER I` or the like is a heading.
+table of contents. `plain` says what of a plain text is a heading.
 """
 
 import hashlib
-import html
 import re
+import tomllib
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,7 @@ from loudr_core.book.chapters import SpineDocument, make_chapters
 from loudr_core.book.languages import language_tag
 from loudr_core.book.model import Book, Cover, Document, Metadata
 from loudr_core.book.parse import decode, parse_html
+from loudr_core.book.plain import text_as_html, told_by_gutenberg
 from loudr_core.book.tokens import as_html, front_matter
 from loudr_core.book.walk import Walked, walk
 from loudr_core.errors import BookError
@@ -48,14 +48,6 @@ _KEYS: Final = {
     "subjects",
     "tags",
 }
-_HEADING: Final = re.compile(
-    r"(?:(?:chapter|book|part|volume|letter|canto|act|scene|stave)\s+"
-    r"(?:[ivxlcdm]+|\d+|[a-z]+(?:-[a-z]+)?)\b.{0,60}"
-    r"|prologue|epilogue|preface|foreword|introduction|afterword|contents|appendix.{0,20}"
-    r"|[ivxlcdm]{1,7}\.?)",
-    re.I | re.S,
-)
-_PART: Final = re.compile(r"(?:book|part|volume|act)\s", re.I)
 
 
 def read_markdown(data: bytes, path: Path) -> Book:
@@ -86,7 +78,7 @@ def read_markdown(data: bytes, path: Path) -> Book:
 
 
 def read_text(data: bytes, path: Path) -> Book:
-    """Read a plain text file; its title is the file's name.
+    """Read a plain text file, titled by Project Gutenberg's header or by the file's name.
 
     Raises
     ------
@@ -95,31 +87,10 @@ def read_text(data: bytes, path: Path) -> Book:
     """
     findings: list[Finding] = []
     text = decode(data, href=path.name, findings=findings).replace("\r\n", "\n").replace("\r", "\n")
-    walked = _walk("\n".join(_paragraphs(text)), path, "", findings)
-    return _book(data, path, walked, Metadata(title=path.stem), findings, "text")
-
-
-def _paragraphs(text: str) -> list[str]:
-    page = []
-    for paragraph in re.split(r"\n[^\S\n]*\n", text.replace("\f", "\n\n")):
-        lines = paragraph.strip("\n")
-        if not lines.strip():
-            continue
-        written = html.escape(lines.strip())
-        if _HEADING.fullmatch(" ".join(lines.split()).strip(" *_.")):
-            tag = "h1" if _PART.match(lines.strip()) else "h2"
-            page.append(f"<{tag}>{written}</{tag}>")
-        elif _is_verse(lines):
-            page.append('<div class="verse"><p>' + written.replace("\n", "<br>") + "</p></div>")
-        else:
-            page.append(f"<p>{written}</p>")
-    return page
-
-
-def _is_verse(paragraph: str) -> bool:
-    """Return whether all lines are indented and short, as verse is in plain text."""
-    lines = paragraph.split("\n")
-    return len(lines) > 1 and all(len(li) < 64 and li[:2].isspace() for li in lines)
+    told = told_by_gutenberg(text)
+    walked = _walk(text_as_html(text), path, language_tag(_one(told, "language")), findings)
+    metadata = _metadata(told, _one(told, "title") or path.stem, path, findings)
+    return _book(data, path, walked, metadata, findings, "text")
 
 
 def _walk(page: str, path: Path, language: str, findings: list[Finding]) -> Walked:
@@ -176,6 +147,8 @@ def _first_heading(walked: Walked) -> str:
 
 def _told(head: str, path: Path, findings: list[Finding]) -> dict[str, list[str]]:
     """Return the front matter, each key with its values."""
+    if head.startswith("+++"):
+        return _told_by_toml(head.partition("\n")[2], path, findings)
     told: dict[str, list[str]] = {}
     key = ""
     for line in head.splitlines():
@@ -194,10 +167,31 @@ def _told(head: str, path: Path, findings: list[Finding]) -> dict[str, list[str]
             findings.append(
                 _finding("book-front-matter", f"{line.strip()!r} is no `key: value` line", path)
             )
+    _report_unused(told, path, findings)
+    return told
+
+
+def _report_unused(told: dict[str, list[str]], path: Path, findings: list[Finding]) -> None:
     findings.extend(
         _finding("book-front-matter", f"key {unknown!r} is not used", path)
         for unknown in sorted(set(told) - _KEYS)
     )
+
+
+def _told_by_toml(head: str, path: Path, findings: list[Finding]) -> dict[str, list[str]]:
+    try:
+        table = tomllib.loads(head)
+    except tomllib.TOMLDecodeError as error:
+        findings.append(_finding("book-front-matter", f"front matter is no TOML: {error}", path))
+        return {}
+    told = {
+        key.lower().replace("-", "_"): [
+            str(item).strip() for item in (value if isinstance(value, list) else [value])
+        ]
+        for key, value in table.items()
+        if not isinstance(value, dict)
+    }
+    _report_unused(told, path, findings)
     return told
 
 

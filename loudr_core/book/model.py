@@ -40,7 +40,14 @@ BlockKind = Literal[
 ]
 Role = Literal["front", "body", "back"]
 MarkKind = Literal[
-    "alt", "hidden", "note_ref", "ruby_reading", "language", "page_break", "emphasis"
+    "alt",
+    "hidden",
+    "boilerplate",
+    "note_ref",
+    "ruby_reading",
+    "language",
+    "page_break",
+    "emphasis",
 ]
 
 
@@ -60,7 +67,8 @@ class Mark:
     """A property of an interval of one document's stream.
 
     `alt`: alternative text of an image or formula. `hidden`: not shown to a reader (hidden
-    attribute, display:none, visibility:hidden). `note_ref`: the mark that calls a note
+    attribute, display:none, visibility:hidden). `boilerplate`: a publisher's header or licence
+    inside other text, such as Project Gutenberg's. `note_ref`: the mark that calls a note
     or leads back from it; `value` is the target as `href#id`.
     `ruby_reading`: rt and rp. `language`: `value` is a BCP 47 tag that differs from the book's.
     `page_break`: a printed page or line number. `emphasis`: em, i, strong, b.

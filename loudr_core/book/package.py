@@ -105,13 +105,7 @@ class _TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unt
         self._load_opf_file()
 
     def _load_opf_file(self) -> None:
-        name = self.archive.locate(self.opf_file)
-        if name is None:
-            raise BookError(
-                f"{self.archive.name} names the package document {self.opf_file}, which is not in "
-                "the archive; export the book again",
-                path=self.opf_file,
-            )
+        name = self.archive.locate(self.opf_file) or self._only_package()
         self.opf_file = name
         self.container = parse_package(self.archive.read(name), href=name)
         if local_name(self.container) != "package":
@@ -123,6 +117,26 @@ class _TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unt
         self._load_manifest()
         self._load_spine()
         self._load_guide()
+
+    def _packages(self) -> list[str]:
+        return [name for name in self.archive.names() if name.lower().endswith(".opf")]
+
+    def _only_package(self) -> str:
+        """Return the package document of a book whose container names another."""
+        packages = self._packages()
+        if len(packages) != 1:
+            raise BookError(
+                f"{self.archive.name} names the package document {self.opf_file}, which is not in "
+                "the archive; export the book again",
+                path=self.opf_file,
+            )
+        self._find(
+            "book-missing-container",
+            "warning",
+            f"{_CONTAINER} names {self.opf_file}, which is not there; {packages[0]} is read",
+            path=packages[0],
+        )
+        return packages[0]
 
     def _load_container(self) -> None:
         name = self.archive.locate(_CONTAINER)
@@ -140,7 +154,7 @@ class _TolerantReader(epub.EpubReader):  # type: ignore[misc]  # ebooklib is unt
             if kept:
                 self.opf_file = kept[0].lstrip("/")
                 return
-        packages = [n for n in self.archive.names() if n.lower().endswith(".opf")]
+        packages = self._packages()
         if not packages:
             raise BookError(
                 f"{self.archive.name} has no {_CONTAINER} and no package document; "

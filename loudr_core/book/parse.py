@@ -39,6 +39,15 @@ C1: Final[dict[int, str | None]] = {
 }
 """Control codes that no book means, to the Windows-1252 characters at their places."""
 
+_NO_TEXT: Final = re.compile("[\\x00-\\x08\\x0e-\\x1f\\x7f\\ufffd]")
+_LOOKED_AT: Final = 65536
+"""Bytes or characters by which it is judged what a file is."""
+_ODD_ENOUGH: Final = 16
+_ODD_SHARE: Final = 0.02
+"""Text holds at most so many control characters; encrypted bytes hold 12 in 100."""
+_ZERO_SHARE: Final = 0.2
+"""Zero bytes at one parity, of all bytes, in UTF-16 of a Latin script: near a half."""
+
 MAX_DEPTH: Final = 2000
 """Nested elements beyond this are not a book; Python's own recursion is not used."""
 
@@ -60,7 +69,33 @@ def decode(data: bytes, *, href: str, findings: list[Finding]) -> str:
     """Return the text of a document by its byte order mark, its declaration, or as UTF-8.
 
     Text that is not what it says is read as Windows-1252, which maps every byte, with a finding.
+
+    Raises
+    ------
+    BookError
+        It is no text at all: bytes that are encrypted, packed or a picture.
     """
+    text = _decoded(data, href=href, findings=findings)
+    odd = len(_NO_TEXT.findall(text[:_LOOKED_AT]))
+    if odd > max(_ODD_ENOUGH, _ODD_SHARE * len(text[:_LOOKED_AT])):
+        raise BookError(
+            f"{href} is no text: {odd} control characters in its first {len(text[:_LOOKED_AT])}; "
+            "it is damaged, encrypted or of another kind than its name says",
+            href=href,
+        )
+    return text
+
+
+def _wide(data: bytes) -> str:
+    """Return the codec of text that is UTF-16 without a mark, by where its zeros are."""
+    even, odd = (data[start:_LOOKED_AT:2].count(0) for start in (0, 1))
+    enough = min(len(data), _LOOKED_AT) * _ZERO_SHARE
+    if odd > enough and even * 10 < odd:
+        return "utf-16-le"
+    return "utf-16-be" if even > enough and odd * 10 < even else ""
+
+
+def _decoded(data: bytes, *, href: str, findings: list[Finding]) -> str:
     for mark, marked in (
         (b"\xef\xbb\xbf", "utf-8-sig"),
         (b"\xff\xfe", "utf-16"),
@@ -72,9 +107,14 @@ def decode(data: bytes, *, href: str, findings: list[Finding]) -> str:
             codec = marked
             break
     else:
+        wide = _wide(data)
         declared = _XML_ENCODING.search(data[:1024]) or _META_ENCODING.search(data[:2048])
-        codec = declared.group(1).decode("ascii") if declared else "utf-8"
-        if codec.lower().replace("-", "").replace("_", "") in {"utf16", "utf16le", "utf16be"}:
+        codec = wide or (declared.group(1).decode("ascii") if declared else "utf-8")
+        if not wide and codec.lower().replace("-", "").replace("_", "") in {
+            "utf16",
+            "utf16le",
+            "utf16be",
+        }:
             codec = "utf-8"  # a wide encoding whose declaration could be read byte by byte
     for attempt in (codec, "utf-8"):
         try:

@@ -8,6 +8,7 @@ renders a page for the walk, `markdown_as_markup` writes the bare texts one by o
 import html
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from markdown_it import MarkdownIt
@@ -22,6 +23,8 @@ _FRONT_MATTER: Final = re.compile(
 )
 
 
+_TOML: Final = re.compile(r"\A\ufeff?(\+\+\+[ \t]*\r?\n.*?)\+\+\+[ \t]*(?:\r?\n|\Z)", re.S)
+_ATTRIBUTES: Final = re.compile(r"\s*\{[#.:][^{}\n]*\}\s*\Z")
 _SOUND: Final = re.compile(
     r"""(?:[^<]|<!--.*?-->|<(?![A-Za-z/!?])
     |<(script|style|template)\b[^<>]*>.*?</\1\s*>
@@ -31,7 +34,12 @@ _SOUND: Final = re.compile(
 
 
 def front_matter(text: str) -> tuple[str, str]:
-    """Return the lines between `---` marks at the top, and the text behind them."""
+    """Return the lines between `---` marks at the top, and the text behind them.
+
+    TOML between `+++` marks comes with its first mark, to be told from the other kind.
+    """
+    if (toml := _TOML.match(text)) is not None:
+        return toml.group(1), text[toml.end() :]
     match = _FRONT_MATTER.match(text)
     if match is None or (match.group(1) and not _is_mapping(match.group(1))):
         return "", text
@@ -49,7 +57,22 @@ def _parser() -> MarkdownIt:
         "reference", "footnote", _footnote_block, {"alt": ["paragraph", "reference"]}
     )
     parser.inline.ruler.before("link", "footnote_ref", _footnote_mark)
+    parser.core.ruler.push("heading_attributes", _hide_attributes)
     return parser
+
+
+def _hide_attributes(state: Any) -> None:
+    """Hide the `{#name .class}` that Pandoc's Markdown puts behind a heading."""
+    for opened, inline in pairwise(state.tokens):
+        if opened.type != "heading_open" or not inline.children:
+            continue
+        last = inline.children[-1]
+        match = _ATTRIBUTES.search(last.content) if last.type == "text" else None
+        if match is not None:
+            hidden = Token("text", "", 0, content=match[0])
+            last.content = last.content[: match.start()]
+            start = Token("html_inline", "", 0, content="<span hidden>")
+            inline.children += [start, hidden, Token("html_inline", "", 0, content="</span>")]
 
 
 def _footnote_block(state: Any, start: int, end: int, silent: bool) -> bool:
@@ -131,6 +154,9 @@ def as_html(text: str) -> str:
     rules["footnote_ref"] = lambda tokens, i, _o, _e: (
         f'<a epub:type="noteref" href="#{_anchor(tokens[i].meta["name"])}">'
         f"{html.escape(tokens[i].meta['name'])}</a>"
+    )
+    rules["code_block"] = lambda tokens, i, _o, _e: (  # by its indent only: maybe no code at all
+        f"<pre>{html.escape(tokens[i].content)}</pre>\n"
     )
     rules["html_block"] = lambda tokens, i, _o, _e: _raw_html(tokens[i].content)
     rules["html_inline"] = lambda tokens, i, _o, _e: _raw_html(tokens[i].content)

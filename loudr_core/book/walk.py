@@ -20,6 +20,7 @@ from loudr_core.book.blocks import (
     Context,
     enter,
     is_block,
+    is_boilerplate,
     is_hidden,
     is_scene_break,
     words_of,
@@ -210,6 +211,8 @@ class _Fold:
         name = local_name(element)
         if is_hidden(element) or self.styles.hides(element):
             found.append(("hidden", ""))
+        if is_boilerplate(element):
+            found.append(("boilerplate", ""))
         if name in {"title", "desc"}:  # of a drawing
             found.append(("alt", ""))
         if name in {"rt", "rp", "rtc"}:

@@ -88,6 +88,8 @@ def mark_reason(mark: Mark, document: Document, block: Block, options: TextOptio
     if mark.kind == "alt":
         read = options.alt_text == "read" or block.kind in {"title", "heading"}
         return "" if read or _is_initial(mark, document.text) else "alt_text"
+    if mark.kind == "boilerplate":
+        return "boilerplate" if options.boilerplate == "omit" else ""
     return _MARK_REASONS.get(mark.kind, "")
 
 

@@ -443,3 +443,16 @@ def test_the_number_of_a_chapter_says_its_title(title: str, heading: str, said: 
 def test_the_name_of_a_file_is_announced_nowhere() -> None:
     book = read({"OPS/nav.xhtml": None, "OPS/p.opf": package(ONE), "OPS/a.xhtml": page("<p>x</p>")})
     assert [(c.title, c.title_in_text) for c in book.chapters] == [("t", True)]
+
+
+def test_a_container_that_names_another_package() -> None:
+    wrong = CONTAINER.replace("OPS/p.opf", "OPS/gone.opf")
+    book = read({"META-INF/container.xml": wrong})
+    assert "book-missing-container" in {f.code for f in book.findings}
+    with pytest.raises(BookError, match=r"OPS/gone\.opf, which is not in the archive"):
+        read({"META-INF/container.xml": wrong, "OPS/q.opf": package()})
+
+
+def test_a_page_of_encrypted_bytes_is_refused() -> None:
+    with pytest.raises(BookError, match=r"a\.xhtml is no text"):
+        read({"OPS/a.xhtml": bytes((i * 7919) % 256 for i in range(5000))})

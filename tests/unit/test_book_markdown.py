@@ -141,3 +141,34 @@ def test_titles_of_book_and_chapters(
     book = md(source)
     assert book.metadata.title == title
     assert [(c.title, c.title_in_text) for c in book.chapters] == chapters
+
+
+def test_toml_front_matter() -> None:
+    head = '+++\ntitle = "The Tale"\nauthors = ["Ann", "Bo"]\nlang = "eng"\ndraft = true\n+++\n'
+    book = md(head + "Text.")
+    found = book.metadata
+    assert (found.title, found.authors, found.language) == ("The Tale", ("Ann", "Bo"), "en")
+    assert [f.message for f in book.findings] == ["key 'draft' is not used"]
+    assert "no TOML" in md("+++\ntitle = \n+++\nText.").findings[0].message
+
+
+def test_attributes_of_headings_are_hidden() -> None:
+    book = md("# One {#one .first}\n\nText {#not}.\n")
+    assert shape(book)[0][1][0][0] == "heading"
+    (document,) = book.documents.values()
+    hidden = [document.text[m.start : m.end] for m in document.marks if m.kind == "hidden"]
+    assert hidden == ["{#one .first}"]
+    assert book.chapters[0].title_in_text
+
+
+@pytest.mark.parametrize(
+    ("source", "kinds"),
+    [
+        ("\tIt was a dark and stormy night.\n", {"verse"}),
+        ("    for x in range(10):\n        print(x)\n", {"code"}),
+        ("```\nIt was a dark and stormy night.\n```\n", {"code"}),
+        ("    $ make all && ./run --fast now\n", {"code"}),
+    ],
+)
+def test_an_indent_alone_is_no_code(source: str, kinds: set[str]) -> None:
+    assert {kind for kind, _ in shape(md(source))[0][1]} == kinds

@@ -158,3 +158,26 @@ def test_semantics_of_the_outermost_sections() -> None:
     walked = fold('<section epub:type="chapter"><div epub:type="z3998:letter">x</div></section>')
     assert walked.semantics == {"chapter"}
     assert [sorted(s.words) for s in walked.sections] == [["letter"], ["chapter"]]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<pre>Shall I compare thee\n  to a summer's day?</pre>", "verse"),
+        ("<pre>He was—so they said—<i>an odd</i> one.</pre>", "verse"),
+        ("<pre>" + "It goes on and on, and then on again. " * 5 + "</pre>", "paragraph"),
+        ("<pre><code>It was a dark and stormy night.</code></pre>", "code"),
+        ('<pre class="programlisting">It was a dark and stormy night.</pre>', "code"),
+        ('<div class="highlight"><pre>It was a dark and stormy night.</pre></div>', "code"),
+        ("<pre>for (int i = 0; i &lt; n; i++) { total += a[i]; }</pre>", "code"),
+        ("<pre>open the door()\nclose the door()</pre>", "code"),
+        ("<pre>+------+\n| a box |\n+------+ and some words here</pre>", "code"),
+    ],
+)
+def test_preformatted_writing_is_no_code(body: str, kind: str) -> None:
+    assert {found for found, _ in blocks(body)} == {kind}
+
+
+def test_project_gutenbergs_header_is_marked() -> None:
+    body = '<section id="pg-header"><h2>The eBook</h2><p>Words.</p></section><p>Text.</p>'
+    assert marks(body, "boilerplate") == [("The eBook\nWords.", "")]
