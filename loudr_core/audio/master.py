@@ -150,7 +150,7 @@ class Master:
 
         Only the surroundings of peaks are worked on: elsewhere the factor is exactly 1.
         """
-        peaks = self._peaks(gained.astype(np.float64))
+        peaks = self._peaks(gained)
         factor = np.ones(len(gained), np.float32)
         reach = self._reach + len(self._kernel)
         for low, high in _surroundings(np.flatnonzero(peaks > self._ceiling), reach, len(gained)):
@@ -163,25 +163,28 @@ class Master:
             factor[low:high] = smooth
         return factor
 
-    def _peaks(self, gained: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _peaks(self, gained: Mono) -> NDArray[np.float64]:
         """Return the magnitude at every sample, or between it and its neighbours if larger there.
 
-        Exact wherever it exceeds the ceiling; elsewhere interpolation may have been skipped.
+        Exact wherever it exceeds the ceiling; elsewhere it may be 0, since nobody asks.
         """
-        peaks = np.abs(gained)
-        chunks = -(-len(gained) // _CHUNK)
-        padded = np.zeros(chunks * _CHUNK + TAPS)
-        padded[TAPS - 1 : TAPS - 1 + len(gained)] = gained
+        n_samples = len(gained)
+        chunks = -(-n_samples // _CHUNK)
+        padded = np.zeros(chunks * _CHUNK + TAPS, np.float32)
+        padded[TAPS - 1 : TAPS - 1 + n_samples] = gained
         largest = np.abs(padded[TAPS - 1 : -1]).reshape(chunks, _CHUNK).max(axis=1)
-        bound = np.maximum(largest, np.append(0.0, largest[:-1])) * L1_NORM
+        bound = np.maximum(largest, np.append(np.float32(0), largest[:-1])) * L1_NORM
         some = np.flatnonzero(bound > self._ceiling)
-        windows = padded[some[:, None] * _CHUNK + np.arange(TAPS - 1 + _CHUNK)]
-        between = np.zeros(chunks * _CHUNK)
+        at = some[:, None] * _CHUNK + np.arange(TAPS - 1 + _CHUNK)
+        windows = padded[at].astype(np.float64)
+        peaks = np.zeros(chunks * _CHUNK)
+        peaks.reshape(chunks, _CHUNK)[some] = np.abs(windows[:, TAPS - 1 :])
+        between = np.zeros_like(peaks)
         between.reshape(chunks, _CHUNK)[some] = interpolated_peaks(windows)
-        between = between[: len(gained)]
+        peaks, between = peaks[:n_samples], between[:n_samples]
         # Output i stands between inputs i - 6 and i - 5: both are held down for it.
         for delay in (5, 6):
-            if len(gained) > delay:
+            if n_samples > delay:
                 np.maximum(peaks[:-delay], between[delay:], out=peaks[:-delay])
         return peaks
 

@@ -20,6 +20,7 @@ from loudr_core.errors import StoreError
 
 __all__ = [
     "Take",
+    "decode_samples",
     "decode_take",
     "encode_take",
     "from_pcm24",
@@ -139,23 +140,11 @@ def decode_take(data: bytes) -> Take:
         The bytes are no FLAC, not mono 24-bit, cut short, or their samples do not match the MD5 in
         the header. The take is to be removed and rendered again.
     """
+    pcm, rate = decode_samples(data)
     try:
         flac = _flac(io.BytesIO(data))
-        with soundfile.SoundFile(io.BytesIO(data)) as file:
-            rate, channels, subtype = file.samplerate, file.channels, file.subtype
-            wide = file.read(dtype="int32", always_2d=False)
-    except (mutagen.MutagenError, soundfile.LibsndfileError, RuntimeError) as error:
-        raise StoreError(
-            f"stored take is damaged ({len(data)} bytes): {_one_line(error)}; "
-            "delete it to render it again",
-            n_bytes=len(data),
-        ) from error
-    if channels != 1 or subtype != "PCM_24":
-        raise StoreError(
-            f"stored take is {channels}-channel {subtype}, expected mono PCM_24; "
-            "delete it to render it again"
-        )
-    pcm = np.asarray(wide, dtype=np.int32) >> 8
+    except mutagen.MutagenError as error:
+        raise _damaged(data, error) from error
     found = int(hashlib.md5(pcm_bytes(pcm), usedforsecurity=False).hexdigest(), 16)
     if found != flac.info.md5_signature:
         raise StoreError(
@@ -164,6 +153,42 @@ def decode_take(data: bytes) -> Take:
             n_samples=len(pcm),
         )
     return Take(pcm=pcm, sample_rate_hz=rate, tags=_tags(flac))
+
+
+def decode_samples(data: bytes) -> tuple[Pcm24, int]:
+    """Return the samples and the rate of a take's file, for one that was inspected before.
+
+    The checksum of every frame is looked at, the MD5 over all of them is not.
+
+    Raises
+    ------
+    StoreError
+        The bytes are no FLAC, not mono 24-bit, or damaged.
+
+    References
+    ----------
+    RFC 9639, section 9.3 (the CRC-16 of a frame).
+    """
+    try:
+        with soundfile.SoundFile(io.BytesIO(data)) as file:
+            rate, channels, subtype = file.samplerate, file.channels, file.subtype
+            wide = file.read(dtype="int32", always_2d=False)
+    except (soundfile.LibsndfileError, RuntimeError) as error:
+        raise _damaged(data, error) from error
+    if channels != 1 or subtype != "PCM_24":
+        raise StoreError(
+            f"stored take is {channels}-channel {subtype}, expected mono PCM_24; "
+            "delete it to render it again"
+        )
+    return np.asarray(wide, dtype=np.int32) >> 8, rate
+
+
+def _damaged(data: bytes, error: Exception) -> StoreError:
+    return StoreError(
+        f"stored take is damaged ({len(data)} bytes): {_one_line(error)}; "
+        "delete it to render it again",
+        n_bytes=len(data),
+    )
 
 
 def _flac(file: io.BytesIO) -> Any:

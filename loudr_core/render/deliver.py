@@ -39,12 +39,14 @@ def write_book(
     partial: bool,
     cancel: threading.Event,
 ) -> tuple[RenderedFile, tuple[Finding, ...]]:
-    """Encode the book, write its M4B to `dest`, and keep a copy in the store.
+    """Encode the book and write its M4B.
+
+    The encoded pieces stay in the store, so the same bytes can be written again in seconds.
 
     Parameters
     ----------
     dest : Path or None
-        Folder of deliverables; only the store gets the file when None.
+        Folder of deliverables; the store gets the file when None.
     workers : int
         Threads that encode.
     partial : bool
@@ -80,11 +82,16 @@ def write_book(
         identify=pcm.identify,
     )
     name = file_name(_title(plan, layout, partial=partial), ".m4b", fallback=plan.book_id)
-    with tempfile.TemporaryDirectory(prefix="loudr-") as aside:
-        target = (dest if dest is not None else Path(aside)) / name
-        written = write_m4b(target, _stoppable(packets, cancel), spec)
-        store.put_file(f"{plan.folder}/out/{name}", target)
-    where = str(target) if dest is not None else f"{store.url}/{plan.folder}/out/{name}"
+    packets = _stoppable(packets, cancel)
+    if dest is not None:
+        written = write_m4b(dest / name, packets, spec)
+        where = str(written.path)
+    else:
+        key = f"{plan.folder}/out/{name}"
+        with tempfile.TemporaryDirectory(prefix="loudr-") as aside:
+            written = write_m4b(Path(aside) / name, packets, spec)
+            store.put_file(key, written.path)
+        where = f"{store.url}/{key}"
     file = RenderedFile(
         path=where,
         format="m4b",

@@ -11,7 +11,7 @@ from collections import OrderedDict
 import numpy as np
 
 from loudr_core.arrays import Mono
-from loudr_core.audio.takefile import decode_take, from_pcm24
+from loudr_core.audio.takefile import decode_samples, from_pcm24
 from loudr_core.errors import StoreError
 from loudr_core.render.layout import BookLayout, PlacedTake
 from loudr_core.speech.orders import audio_key
@@ -88,18 +88,17 @@ class BookPcm:
                 segment=take.segment_id,
             )
         try:
-            decoded = decode_take(data)
+            pcm, rate = decode_samples(data)
         except StoreError as error:
             raise StoreError(
                 f"the audio of {take.segment_id} is damaged ({key}): {error.message}",
                 segment=take.segment_id,
             ) from error
-        wrong_rate = decoded.sample_rate_hz != self._layout.sample_rate_hz
-        if wrong_rate or len(decoded.pcm) != take.n_samples:
+        if rate != self._layout.sample_rate_hz or len(pcm) != take.n_samples:
             raise StoreError(
                 f"the audio of {take.segment_id} is not what its choice names ({key}: "
-                f"{len(decoded.pcm)} samples at {decoded.sample_rate_hz} Hz, expected "
+                f"{len(pcm)} samples at {rate} Hz, expected "
                 f"{take.n_samples} at {self._layout.sample_rate_hz}); delete it and render again",
                 segment=take.segment_id,
             )
-        return from_pcm24(decoded.pcm)
+        return from_pcm24(pcm)
