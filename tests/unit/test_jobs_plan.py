@@ -145,7 +145,7 @@ def test_other_weights_are_refused_until_replanned(book: Book, store: MemoryStor
 def test_a_damaged_plan_says_what_to_do(book: Book, store: MemoryStore, damage: bytes) -> None:
     made, jobs = plan_book(book, REQUEST, store)
     store.put(f"{made.folder}/plan.json", damage)
-    with pytest.raises(StoreError, match="damaged.*--replan"):
+    with pytest.raises(StoreError, match=r"damaged.*--replan"):
         plan_book(book, REQUEST, store)
     assert plan_book(book, REQUEST, store, replan=True) == (made, jobs)
 
