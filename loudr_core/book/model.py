@@ -108,7 +108,8 @@ class Block:
     spans : tuple of Span
         Where it stands; not empty; ascending. Usually one.
     level : int
-        Depth of a heading (1 to 6), of a list; 0 otherwise.
+        Depth of a heading (1 to 6), of a list; for a cell of a table the number of its row in the
+        document, so that the cells of a row are known; 0 otherwise.
     language : str
         BCP 47 tag, empty when it is the book's.
     note_id : str

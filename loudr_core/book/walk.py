@@ -46,6 +46,7 @@ FOLD: Final[dict[int, str | None]] = {**dict.fromkeys(_DELETED), **_LIGATURES, *
 """Character by character part of the fold, for `str.translate`."""
 
 _SECTIONS: Final = frozenset({"section", "article", "div", "nav", "main"})
+_LEVELLED: Final = frozenset({"heading", "title", "list_item"})
 _EMPHASIS: Final = frozenset({"em", "i", "strong", "b"})
 _NOTE_SIGN: Final = re.compile(r"[\[(]?(?:\d{1,4}|[*†‡§¶‖]{1,4}|[a-z]|[ivxlc]{1,6})[\])]?", re.I)
 _LINE_NUMBER: Final = re.compile(r"(?:^|[\s_-])(?:lnum|linenum|line-?number|pagenum)(?:$|[\s_-])")
@@ -138,6 +139,7 @@ class _Fold:
         self._stack: list[_Open] = []
         self._waiting: list[_Open] = []
         self._ids: list[str] = []
+        self._rows = 0  # of tables, so far
 
     def run(self, root: Element) -> None:
         """Walk without recursion, so that depth costs no Python stack."""
@@ -169,6 +171,7 @@ class _Fold:
             self.out.left_out += name != "head"
             return False
         self._ids.extend(v for v in (element.get("id"), _anchor_name(element)) if v)
+        self._rows += name == "tr"
         if name == "br":
             self._break_line()
         elif name == "hr":
@@ -367,7 +370,7 @@ class _Fold:
         return Block(
             kind=kind,  # type: ignore[arg-type]  # a BlockKind from the context
             spans=(Span(href=self.href, start=start, end=end, element_id=context.element_id),),
-            level=context.level if kind in {"heading", "title", "list_item"} else 0,
+            level=self._rows if kind == "table" else context.level if kind in _LEVELLED else 0,
             language=context.language if differs else "",
             note_id=context.note_id,
         )

@@ -7,14 +7,15 @@ a capital; a title never does, since a name follows it.
 import re
 
 from loudr_core.text.draft import Draft
+from loudr_core.text.numbers import roman
 from loudr_core.text.vocabulary import BEFORE_SAINT, SAINTS
 
 __all__ = ["MONTHS", "expand_abbreviations", "expand_initials"]
 
 _TITLES = {
     "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor",
-    "Messrs": "Messers", "Mme": "Madame", "Mlle": "Mademoiselle", "Capt": "Captain",
-    "Lieut": "Lieutenant", "Lt": "Lieutenant", "Col": "Colonel", "Gen": "General",
+    "Messrs": "Messers", "MM": "Messieurs", "Mme": "Madame", "Mlle": "Mademoiselle",
+    "Capt": "Captain", "Lieut": "Lieutenant", "Lt": "Lieutenant", "Col": "Colonel", "Gen": "General",
     "Maj": "Major", "Sgt": "Sergeant", "Sergt": "Sergeant", "Cpl": "Corporal", "Pvt": "Private",
     "Cmdr": "Commander", "Adm": "Admiral", "Rev": "Reverend", "Revd": "Reverend",
     "Hon": "Honorable", "Gov": "Governor", "Sen": "Senator", "Rep": "Representative",
@@ -53,7 +54,7 @@ _BEFORE_FIGURE = {
     "ca": "circa", "c": "circa", "l": "line", "ll": "lines", "par": "paragraph",
 }  # fmt: skip
 _BEFORE_ROMAN = frozenset(
-    {"vol", "vols", "ch", "chap", "chaps", "bk", "pt", "fig", "figs", "sec", "art"}
+    {"vol", "vols", "ch", "chap", "chaps", "bk", "pt", "fig", "figs", "sec", "art", "p", "pp"}
 )
 
 _CAPITAL = r"(?=\s+['\"(]?[A-Z])"
@@ -61,7 +62,7 @@ _TITLE = re.compile(
     rf"\b({'|'.join(_TITLES)})\.(?=\s+['\"(]?[A-Z]|-)(?:-(?=[A-Z]))?|\b(Mrs?|Ms|Dr|Mme|Mlle|Messrs)\b\.?(?=\s+[A-Z])"
 )
 _LONE_TITLE = re.compile(r"\b(Mrs?|Ms|Dr|Prof|Capt|Lieut|Messrs|Mme|Mlle|Sgt|Rev)\.")
-_DRIVE = re.compile(r"(?<=[a-z])( )Dr\.(?=\s*(?:[,;:]|[a-z]|$))")
+_DRIVE = re.compile(r"\b([A-Z][a-z]+|\d+(?:st|nd|rd|th))( )Dr\.(?=\s*(?:[,;:]|[a-z]|$))")
 _ENDINGS = re.compile(
     rf"(?<![\w.])({'|'.join(re.escape(word) for word in sorted(_ENDING, key=len, reverse=True))})\."
 )
@@ -75,7 +76,7 @@ _BARE_ETC = re.compile(r"(?<![\w.])etc\b(?!\.)")
 _V = re.compile(r"(?<=[a-z]) v\.(?= [A-Z])")
 _FIGURE = re.compile(
     rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?"
-    r"(?=\d|(?-i:[IVXLC]+\b))",
+    r"(?=\d|(?-i:[IVXLC]+\b|[ivxlc]+\b))",
     re.IGNORECASE,
 )
 _ANY_MONTH = "|".join(_SHORT_MONTHS)
@@ -106,7 +107,7 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite("half-day", _HALF_DAY, _half_day)
     draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, _ends_at(m)))
     draft.rewrite("saint-street", _STREET, _street)
-    draft.rewrite("street", _DRIVE, lambda m: f"{m[1]}Drive{'.' if _ends_at(m) else ''}")
+    draft.rewrite("street", _DRIVE, _drive)
     draft.rewrite(
         "title", _TITLE, lambda m: _TITLES[m[1] or m[2]] + (" " if m[0].endswith("-") else "")
     )
@@ -154,7 +155,11 @@ def _stop(match: re.Match[str]) -> str:
 
 def _figure(match: re.Match[str]) -> str | None:
     word = match[1].lower()
-    if not match.string[match.end()].isdigit() and word not in _BEFORE_ROMAN:
+    following = re.match(r"\w+", match.string[match.end() :])
+    numeral = following[0] if following else ""
+    if not numeral[:1].isdigit() and word not in _BEFORE_ROMAN:
+        return None
+    if numeral.islower() and (numeral in {"c", "l"} or roman(numeral.upper()) is None):
         return None
     return _like(match[1], _BEFORE_FIGURE[word]) + " "
 
@@ -206,6 +211,12 @@ def _street(match: re.Match[str]) -> str:
         return f"{before}{gap}Saint{space}"
     stop = "." if _ends_at(match) else ""
     return f"{before}{gap}Street{stop}{space}"
+
+
+def _drive(match: re.Match[str]) -> str | None:
+    if match[1] in BEFORE_SAINT:
+        return None  # "The Dr. is in"
+    return f"{match[1]}{match[2]}Drive{'.' if _ends_at(match) else ''}"
 
 
 def _ending(match: re.Match[str]) -> str | None:

@@ -35,11 +35,13 @@ _INTEGER = re.compile(rf"(?<![\d])(?:{WHOLE})")
 _POWER = re.compile(r"(?<=\d)\s?\^\s?(?=\d)")
 _TRAILING_SCALE = re.compile(rf"(?<![\w.,$£€])({NUMBER})\s?(bn|mn|k)\b")
 _TO_FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
+_HALF_AND_HALF = re.compile(r"(?<![\w.,-])50[-–/]50(?![\w-])")
 
 
 def expand_amounts(draft: Draft) -> None:
     """Rewrite every figure that is left as words; the draft holds one."""
     draft.rewrite("note-number", _NOTE, "")
+    draft.rewrite("number", _HALF_AND_HALF, "fifty-fifty")
     draft.rewrite("digits", _ISBN, lambda m: _grouped(m[0]))
     draft.rewrite("digits", _PHONE, lambda m: _grouped(m[0]))
     draft.rewrite(

@@ -32,7 +32,7 @@ _OCLOCK = re.compile(r"(?<![\d:.])(\d{1,2}) ?o'clock")
 _ERA = r"(?:A ?D|B ?C|B C E|C E|BCE|CE)\b"
 _ERA_YEAR = re.compile(rf"(?:\b(A ?D)\s+(\d{{1,4}})\b)|(?<![\d,.])(\d{{3,4}})(?=\s+{_ERA})")
 _BEFORE_YEAR = (
-    "in|since|by|from|until|till|to|circa|about|around|during|before|after|year|of|and|between|for|"
+    "in|since|by|from|until|till|to|circa|about|around|during|before|after|years?|of|and|between|for|"
     "spring|summer|autumn|fall|winter|early|late|mid|Christmas|Easter|anno|class|ca"
 )
 _BARE_YEAR = re.compile(

@@ -32,6 +32,10 @@ _MONEY_RANGE = re.compile(rf"([$£€])({WHOLE})\s?[–-]\s?\1?({WHOLE})(?![\d.]
 _OLD_MONEY = re.compile(
     r"(?:£\s?((?:\d{1,3},)*\d+)\s?)?(?<![\w.])\b(\d{1,2})s\.?,?(?:\s?(\d{1,2})(½)?d\b\.?)?(?!\w)"
 )
+_POUNDS = re.compile(
+    rf"(?<![\w.,£])({WHOLE})l\.(?=,|;|\s+(?:a|per|an|in|for|to|and|was|is|each|\d{{1,2}}s)\b|\W*\Z)"
+)
+"""The sign that was printed behind the figure: "500l. a year"."""
 _PENCE = re.compile(r"(?<![\w.])(\d{1,2})(½)?d\.(?=\W|$)")
 _CENTS = re.compile(rf"(?<![\w.])({WHOLE})\s?¢")
 _AFTER_MONEY = re.compile(rf"(?<![\w.,])({WHOLE})(?:\.(\d+))?\s?([€£¥₹₽])(?!\d)")
@@ -40,6 +44,7 @@ _AFTER_MONEY = re.compile(rf"(?<![\w.,])({WHOLE})(?:\.(\d+))?\s?([€£¥₹₽]
 def expand_money(draft: Draft) -> None:
     """Rewrite sums of money as words; the draft holds a figure."""
     draft.rewrite("money", _MONEY_RANGE, _range)
+    draft.rewrite("money", _POUNDS, _pounds)
     draft.rewrite("money", _OLD_MONEY, _old_money)
     draft.rewrite("money", _PENCE, _pence)
     draft.rewrite("money", _MONEY, _money)
@@ -49,6 +54,13 @@ def expand_money(draft: Draft) -> None:
 
 def _range(match: re.Match[str]) -> str:
     return f"{amount(match[2])} to {amount(match[3])} {_CURRENCY[match[1]][1]}"
+
+
+def _pounds(match: re.Match[str]) -> str:
+    ends = not match.string[match.end() :].strip("'\") ")
+    return (
+        f"{spell_number(match[1])} {'pound' if match[1] == '1' else 'pounds'}{'.' if ends else ''}"
+    )
 
 
 def _coins(whole: str, fraction: str, sign: str) -> str:

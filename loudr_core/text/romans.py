@@ -23,7 +23,17 @@ _AFTER_COUNTED = re.compile(rf"\b({_CAPITAL_COUNTED})(\.?\s+)({_NUMERAL})\b(?!['
 _AFTER_LOWER = re.compile(
     rf"\b((?:{_LOWER_COUNTED})\s+|(?:vol|chap|ch|fig)\.\s+)({_NUMERAL})\b(?!['.]?\w)"
 )
-_AFTER_KING = re.compile(rf"\b({'|'.join(sorted(MONARCHS))})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?")
+_SMALL = re.compile(
+    r"\b((?:chapters?|chap|ch|volumes?|vols?|vol|books?|bk|parts?|pt|canto|act|scene|stanza|sections?|"
+    r"sec|psalm|article|art|verse|appendix|plate|figure|fig|pages?|pp|p|letter)\.?\s+)([ivxlc]+)\b"
+    r"(?:(\s?[–-]\s?)([ivxlc]+)\b)?(?![.'-]?\w)",
+    re.IGNORECASE,
+)
+"""References as older books print them: "vol. ii, chapter iv"."""
+_WORLD_WAR = re.compile(r"\bWW(I{1,3})\b")
+_AFTER_KING = re.compile(
+    rf"\b({'|'.join(sorted(MONARCHS))})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?(\.(?=,|\s+[a-z]))?"
+)
 _AFTER_NAMES = re.compile(r"(?<=[a-z])(\s+[A-Z][a-z]+\s+)(II|III|IV|V)\b(?![.'-]?\w)")
 _RANGE = re.compile(rf"\b({_NUMERAL})(\s?[–-]\s?)({_NUMERAL})\b")
 _HEADING = re.compile(rf"\A(\W*)({_NUMERAL})(\.?)(?=\W*\Z|[.:)—–]\s|\s*[—–]\s)")
@@ -41,7 +51,7 @@ _WORDS = frozenset({
     "MCI", "XXL",
 })  # fmt: skip
 """Words and acronyms made of numeral letters."""
-_ANY = re.compile(r"\b(?:[IVXLCDM]{2,}|[VXLCDM])\b|\b[A-Z]\w*\.?\s+I\b")
+_ANY = re.compile(r"\b(?:[IVXLCDM]{2,}|WWI+|[VXLCDM])\b|\b[A-Z]\w*\.?\s+I\b")
 """A numeral, or an "I" that follows a capital: most sentences hold neither."""
 
 
@@ -57,8 +67,10 @@ def expand_roman(draft: Draft, *, heading: bool) -> None:
     if heading:
         draft.rewrite("roman", _HEADING, _heading)
         draft.rewrite("roman", _HEADING_LONG, _heading_long)
+    draft.rewrite("roman", _SMALL, _small)
     if not _ANY.search(draft.text):
         return
+    draft.rewrite("roman", _WORLD_WAR, lambda m: f"World War {_titled(m[1])}")
     draft.rewrite("roman", _AFTER_COUNTED, _counted)
     draft.rewrite("roman", _AFTER_KING, _king)
     draft.rewrite("roman", _AFTER_LOWER, _lower)
@@ -80,7 +92,8 @@ def _titled(numeral: str) -> str | None:
 
 
 def _heading(match: re.Match[str]) -> str | None:
-    words = _titled(match[2])
+    # "C" and "M" head the sections of an index sooner than a hundredth chapter.
+    words = None if match[2] in {"C", "D", "M"} else _titled(match[2])
     return words and f"{match[1]}{words}{match[3]}"
 
 
@@ -88,6 +101,17 @@ def _heading_long(match: re.Match[str]) -> str | None:
     # "I Am Legend" opens with the pronoun, "IV The Storm" with a number.
     words = _titled(match[2]) if len(match[2]) > 1 and match[2] not in _WORDS else None
     return words and f"{match[1]}{words}."
+
+
+def _small(match: re.Match[str]) -> str | None:
+    numerals = [numeral for numeral in (match[2], match[4]) if numeral]
+    if not all(numeral.islower() for numeral in numerals):
+        return None
+    if match[2] in {"i", "v", "x"} and match[1].lower().startswith("letter"):
+        return None
+    if any(n in {"c", "l"} or n.upper() in _WORDS or roman(n.upper()) is None for n in numerals):
+        return None
+    return match[1] + " to ".join(cardinal(roman(n.upper()) or 0) for n in numerals)
 
 
 def _counted(match: re.Match[str]) -> str | None:
@@ -114,7 +138,9 @@ def _king(match: re.Match[str]) -> str | None:
     value = roman(match[3])
     if value is None or value > 40 or match[3] in {"C", "D", "L", "M"}:
         return None
-    if match[3] == "I" and _KING_NEXT.match(match.string, match.end() - len(match[4] or "")):
+    if (match[1], match[3]) == ("Malcolm", "X"):  # a name, since no Malcolm was the tenth
+        return None
+    if match[3] == "I" and _KING_NEXT.match(match.string, match.end(3)):
         return None
     if match[3] in {"V", "X"} and match.string[match.end() : match.end() + 1] == ".":
         following = match.string[match.end() + 1 :].lstrip()

@@ -15,6 +15,8 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Capt|Lieut|Lt|Col|Gen|Maj|Sgt|Rev|Hon|St|Messrs|Mme|Mlle|Gov|Sen|Supt|Insp|"
     r"No|Nos|vol|Vol|vols|ch|chap|Chap|p|pp|fig|Fig|cf|viz|i\.e|e\.g|vs|ed|approx|ca|op|ibid)|\b[A-HJ-Z])\.\s*\Z"
 )
+_BEFORE_FIGURES = re.compile(r"(?:(?<![\w.])(?:c|ca|l|ll)|\d[ls])\.\s*\Z")
+"""A date's "circa", and pounds and shillings, before more figures."""
 _LOWER = re.compile(r"\A[\"'“”‘’»)\]]*\s*[^\W\d_A-Z]")
 _DANGLING = re.compile(r"\A[\s\"'“”‘’»)\].,;:!?…—–-]*\Z")
 
@@ -72,6 +74,8 @@ def _has_word(text: str) -> bool:
 
 def _belongs_before(previous: str, piece: str) -> bool:
     if _DANGLING.match(piece) or not _has_word(piece):
+        return True
+    if _BEFORE_FIGURES.search(previous) and piece[:1].isdigit():
         return True
     if _LIST_NUMBER.match(previous) or _ABBREVIATION.search(previous):
         return True

@@ -65,7 +65,7 @@ def _joint(before: str, after: str, kind: BlockKind) -> str:
     """Return what parts two lines: a mark where the first has none and does not run on."""
     if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—"):
         return " "
-    if kind == "verse":
+    if kind in {"verse", "table"}:
         return ", "
     return " " if after.lstrip(_CLOSERS)[:1].islower() else ". "
 

@@ -52,6 +52,7 @@ _SIGNS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("currency", re.compile(r"\s*¢"), " cent "),
     ("or", re.compile(r"(?<=[A-Za-z])\s?/\s?(?=[A-Za-z])"), " or "),
 )
+_FIRM = re.compile(r"(?<![\w&])([A-Z]{2,3})&([A-Z]{1,3})(?![\w&])")
 _AND_OR = re.compile(r"\band/or\b", re.IGNORECASE)
 _WITHOUT = re.compile(r"(?<!\w)(w/o|c/o|w/)(?!\w)")
 _ANY = re.compile(r"[^\w\s.,;:!?'\"()—-]")
@@ -94,6 +95,7 @@ def expand_symbols(draft: Draft) -> None:
     """Rewrite signs that are said, such as & and %, as words."""
     if not _ANY.search(draft.text):
         return
+    draft.rewrite("letters", _FIRM, lambda m: f"{' '.join(m[1])} and {' '.join(m[2])}")
     draft.rewrite("or", _AND_OR, "and or")
     draft.rewrite(
         "without", _WITHOUT, lambda m: {"w/o": "without", "c/o": "care of", "w/": "with"}[m[1]]

@@ -13,7 +13,7 @@ from loudr_core.text.speak import has_word, speak
 
 __all__ = ["Unit", "block_units", "merge_short"]
 
-_MERGED_KINDS = frozenset({"paragraph", "quote", "verse", "list_item"})
+_MERGED_KINDS = frozenset({"paragraph", "quote", "verse", "list_item", "table"})
 
 
 @dataclass(slots=True)
@@ -121,6 +121,7 @@ def _can_follow(left: Unit, right: Unit) -> bool:
     return (
         left.block.kind == right.block.kind
         and left.language == right.language
+        and (left.block.kind != "table" or left.block.level == right.block.level)
         and not right.breaks_before
         and right.place == left.place + 1
     )

@@ -181,3 +181,12 @@ def test_preformatted_writing_is_no_code(body: str, kind: str) -> None:
 def test_project_gutenbergs_header_is_marked() -> None:
     body = '<section id="pg-header"><h2>The eBook</h2><p>Words.</p></section><p>Text.</p>'
     assert marks(body, "boilerplate") == [("The eBook\nWords.", "")]
+
+
+def test_cells_know_their_row() -> None:
+    walked = fold(
+        "<table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td><p>d</p></td></tr></table>"
+    )
+    assert [(b.kind, b.level) for b in walked.blocks] == [
+        ("table", 1), ("table", 1), ("table", 2), ("table", 2),
+    ]  # fmt: skip

@@ -5,6 +5,7 @@ from loudr_core.errors import BookError
 from loudr_core.text.audit import audit
 from loudr_core.text.model import Pauses, TextOptions
 from loudr_core.text.segment import segment_book
+from loudr_core.text.sentences import split_sentences
 
 OPTIONS = TextOptions(max_characters=200, target_characters=120)
 
@@ -314,3 +315,21 @@ def test_a_note_that_a_note_calls_follows_it():
         marks=[("note_ref", "1", "a.xhtml#n1"), ("note_ref", "*", "a.xhtml#n2")],
     )
     assert spoken(plan(book)) == ["Read me first. The end.", "Outer one.", "Inner one."]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He paid £3 4s. 6d. for it.",
+        "It was c. 1850 that he came.",
+        "It cost 10l. 5s. 6d. in all.",
+    ],
+)
+def test_figures_stay_with_the_abbreviation_before_them(sentence):
+    assert split_sentences(f"{sentence} She stayed.", "en")[0] == (0, len(sentence) + 1)
+
+
+def test_the_cells_of_a_row_share_a_segment():
+    cells = [("Name", 1), ("Age", 1), ("Ann", 2), ("7", 2)]
+    book = make_book(("One", [p("See:")] + [("table", t, {"level": r}) for t, r in cells], {}))
+    assert spoken(plan(book)) == ["See:", "Name, Age", "Ann, seven"]
