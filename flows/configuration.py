@@ -17,6 +17,7 @@ from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from loudr_core.errors import ConfigError
@@ -93,6 +94,11 @@ def load(profile: str | None = None, **arguments: object) -> Settings:
         return Settings(**_merge(layered, from_environment, given))
     except ValidationError as exc:
         raise ConfigError(_first_fault(exc, name), profile=name or "") from exc
+    except SettingsError as exc:  # a table or list in the environment is not JSON
+        field = str(exc).partition('"')[2].partition('"')[0]
+        raise ConfigError(
+            f"{PREFIX}{field.upper()} is not JSON: {exc.__cause__}", variable=field
+        ) from exc
 
 
 def shipped_profiles() -> dict[str, str]:
@@ -111,7 +117,7 @@ def _read_profile(name: str) -> dict[str, Any]:
     path = Path(name).expanduser()
     shipped = shipped_profiles()
     if path.is_file():
-        text = path.read_text(encoding="utf-8")
+        text = _text_of(path)
     elif name in shipped:
         text = shipped[name]
     else:
@@ -123,6 +129,15 @@ def _read_profile(name: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"profile {name} is not TOML: {exc}", profile=name) from exc
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as exc:
+        raise ConfigError(f"profile {path} is not TOML: {exc}", profile=str(path)) from exc
+    except OSError as exc:
+        raise ConfigError(f"cannot read profile {path}: {exc.strerror}", profile=str(path)) from exc
 
 
 def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,12 @@
 """Parameters of the flows: what a form in the Prefect UI asks for."""
 
+import re
+
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = ["PlanRequest", "RenderRequest", "parse_chapters"]
+
+_RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 
 
 class PlanRequest(BaseModel):
@@ -62,11 +66,11 @@ def parse_chapters(text: str) -> frozenset[int]:
     """
     numbers: set[int] = set()
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
-            raise ValueError(f"{text!r} is not a list of chapters such as 1-3,7")
-        low, high = int(first), int(last) if dash else int(first)
-        if not 1 <= low <= high <= 9999:
+        found = _RANGE.fullmatch(part.strip())
+        if found is None:
+            raise ValueError(f"{part.strip()[:40]!r} is not a list of chapters such as 1-3,7")
+        low, high = int(found[1]), int(found[2] or found[1])
+        if not 1 <= low <= high:
             raise ValueError(f"{part.strip()!r} is not a range of chapters such as 1-3")
         numbers.update(range(low, high + 1))
     return frozenset(numbers)
