@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from loudr_core.book.model import Block, Mark
+from loudr_core.book.roles import title_semantics
 from loudr_core.book.walk import Walked
 
 __all__ = ["find_notes"]
 
+_CONTINUED = frozenset({"paragraph", "quote", "verse"})
 _REACH = 8
 """Characters between an anchor and the mark it stands for, at most."""
 
@@ -20,9 +22,11 @@ _REACH = 8
 def find_notes(documents: Mapping[str, Walked]) -> None:
     """Turn the blocks that are notes by their links into notes, in place."""
     for href, walked in documents.items():
-        for mark in walked.marks:
+        for mark in list(walked.marks):
             if mark.kind == "note_ref" and "#" in mark.value:
                 _try_mark(documents, href, mark)
+    for walked in documents.values():
+        _join_paragraphs(walked)
 
 
 def _try_mark(documents: Mapping[str, Walked], href: str, mark: Mark) -> None:
@@ -39,11 +43,32 @@ def _try_mark(documents: Mapping[str, Walked], href: str, mark: Mark) -> None:
     if path == href and mark.start <= block.spans[-1].end and mark.end >= start:
         return  # a link within one paragraph
     first = bisect.bisect_left(target.marks, start, key=_start_of)  # marks ascend
-    for back in target.marks[first : bisect.bisect_right(target.marks, start + 2, key=_start_of)]:
-        if back.kind == "note_ref":
-            if _leads_to(documents, back, href, mark):
-                target.blocks[number] = replace(block, kind="note", note_id=mark.value)
-            return
+    opening = target.marks[first : bisect.bisect_right(target.marks, start + 2, key=_start_of)]
+    back = next((m for m in opening if m.kind == "note_ref"), None)
+    link = next((m for m in target.links if m.start == start), None) if back is None else None
+    found = back or link
+    if found is None or not _leads_to(documents, found, href, mark):
+        return
+    target.blocks[number] = replace(block, kind="note", note_id=mark.value)
+    if link is not None:
+        bisect.insort(target.marks, link, key=lambda m: (m.start, -m.end))
+
+
+def _join_paragraphs(walked: Walked) -> None:
+    """Give the later paragraphs of a note to it, in a document or part that is headed Notes."""
+    begins = set(walked.anchors.values())
+    in_notes, note_id = False, ""
+    for number, block in enumerate(walked.blocks):
+        start, end = block.spans[0].start, block.spans[-1].end
+        if block.kind in {"heading", "title"}:
+            in_notes = "endnotes" in title_semantics(walked.text[start:end])
+            note_id = ""
+        elif block.kind == "note":
+            note_id = block.note_id
+        elif block.kind not in _CONTINUED or start in begins:
+            note_id = ""
+        elif in_notes and note_id:
+            walked.blocks[number] = replace(block, kind="note", note_id=note_id)
 
 
 def _start_of(mark: Mark) -> int:

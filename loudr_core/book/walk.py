@@ -49,6 +49,16 @@ _SECTIONS: Final = frozenset({"section", "article", "div", "nav", "main"})
 _LEVELLED: Final = frozenset({"heading", "title", "list_item"})
 _EMPHASIS: Final = frozenset({"em", "i", "strong", "b"})
 _NOTE_SIGN: Final = re.compile(r"[\[(]?(?:\d{1,4}|[*†‡§¶‖]{1,4}|[a-z]|[ivxlc]{1,6})[\])]?", re.I)
+_RAISED_SIGN: Final = re.compile(r"\d{1,3}|[*†‡§¶‖]{1,3}|\[\d{1,3}\]")
+_BEFORE_RAISED: Final = re.compile(
+    r"(?!.?(?:sec|min|log|sin|cos|tan|exp)\Z)[^\W\d_]?[^\W\d_]{3}\Z|[.,;:!?)\]”’\"']\Z"
+)
+"""Behind a short word a raised figure may be a power: `cm²`."""
+_INITIAL_NAMED: Final = re.compile(
+    r"(?:(?:the|an?|large|ornate|decorated|illuminated|illustrated|decorative|initial|drop|drop-?cap|"
+    r"cap|capital|letter)[\s:-]+)+[\"“‘']?([A-Z])[\"”’']?\Z",
+    re.I,
+)
 _LINE_NUMBER: Final = re.compile(r"(?:^|[\s_-])(?:lnum|linenum|line-?number|pagenum)(?:$|[\s_-])")
 _BACK_SIGN: Final = re.compile(r"[↩↑⤴⏎←^\s\uFE0E]+")
 
@@ -72,6 +82,8 @@ class Walked:
     blocks: list[Block] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
+    links: list[Mark] = field(default_factory=list)
+    """Links of a number only that open a block: a note's way back, if the place calls the note."""
     sections: list[Section] = field(default_factory=list)
     semantics: frozenset[str] = frozenset()
     heading_title: str = ""
@@ -202,7 +214,8 @@ class _Fold:
             self._waiting = [w for w in self._waiting if w is not here]
             return
         start, end = here.start, self._length
-        for kind, value in (*here.marks, *self._note_marks(here, start)):
+        raised = self._raised_number(here, start)
+        for kind, value in (*here.marks, *raised, *self._note_marks(here, start)):
             self.out.marks.append(Mark(kind=kind, start=start, end=end, value=value))
         if here.section:
             self.out.sections.append(Section(start, end, here.words, here.depth))
@@ -244,12 +257,29 @@ class _Fold:
             return (("note_ref", target),)
         if not _NOTE_SIGN.fullmatch(text):
             return ()
+        if start == self._block_start:
+            self.out.links.append(
+                Mark(kind="note_ref", start=start, end=self._length, value=target)
+            )
         raised = first(here.element, "sup") is not None or any(
             local_name(o.element) == "sup" for o in self._stack
         )
         signed = text[0] in "[(*†‡§¶‖" and not text[-1].isalpha()
         named = "note" in here.element.get("class", "").lower()
         return (("note_ref", target),) if raised or signed or named else ()
+
+    def _raised_number(self, here: _Open, start: int) -> tuple[tuple[MarkKind, str], ...]:
+        """Return the mark of a note's number that has lost its link: raised, behind a word."""
+        if local_name(here.element) != "sup" or any(
+            local_name(opened.element) in {"a", "sup", "sub"} for opened in self._stack
+        ):
+            return ()
+        if first(here.element, "a") is not None or self._block_start is None:
+            return ()
+        begin = max(self._block_start, start - 4)
+        before = self._text_from(begin)[: start - begin]
+        called = _RAISED_SIGN.fullmatch(self._text_from(start)) and _BEFORE_RAISED.search(before)
+        return (("note_ref", ""),) if called else ()
 
     def _target(self, element: Element) -> str:
         href = attribute(element, "href")
@@ -265,6 +295,10 @@ class _Fold:
         if name == "img" and (alt := element.get("alt")):
             if _is_initial(element, alt, self._before()):
                 self._add_text(alt)
+                return
+            if (letter := _named_initial(element, alt, self._before())) is not None:
+                self._add_marked(alt[: letter.start(1)])
+                self._add_text(alt[letter.start(1) :].strip())
                 return
             self._add_marked(alt)
         elif name == "math" and (alt := element.get("alttext")):
@@ -411,6 +445,13 @@ def _is_initial(element: Element, alt: str, before: str) -> bool:
         return False
     following = _following_character(element)
     return following.isalpha() or following in {"’", "'"}
+
+
+def _named_initial(element: Element, alt: str, before: str) -> re.Match[str] | None:
+    """Return where "Illuminated letter W" names the first letter of the word that follows."""
+    found = _INITIAL_NAMED.match(alt.strip()) if alt == alt.strip() else None
+    small = _following_character(element)
+    return found if found and found[1].isupper() and small.islower() and not before else None
 
 
 def _following_character(element: Element) -> str:

@@ -15,8 +15,9 @@ __all__ = ["MONTHS", "expand_abbreviations", "expand_initials"]
 _TITLES = {
     "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor",
     "Messrs": "Messers", "MM": "Messieurs", "Mme": "Madame", "Mlle": "Mademoiselle",
-    "Capt": "Captain", "Lieut": "Lieutenant", "Lt": "Lieutenant", "Col": "Colonel", "Gen": "General",
-    "Maj": "Major", "Sgt": "Sergeant", "Sergt": "Sergeant", "Cpl": "Corporal", "Pvt": "Private",
+    "Capt": "Captain", "Lieut": "Lieutenant", "Lt": "Lieutenant", "Col": "Colonel",
+    "Gen": "General", "Maj": "Major", "Sgt": "Sergeant", "Sergt": "Sergeant",
+    "Cpl": "Corporal", "Pvt": "Private",
     "Cmdr": "Commander", "Adm": "Admiral", "Rev": "Reverend", "Revd": "Reverend",
     "Hon": "Honorable", "Gov": "Governor", "Sen": "Senator", "Rep": "Representative",
     "Pres": "President", "Supt": "Superintendent", "Insp": "Inspector", "Det": "Detective",

@@ -134,8 +134,11 @@ _EMPTY_PAIR = re.compile(r"\(\s*\)")
 _STOPS = re.compile(r"\.(?:\s?\.){2,}|(?<!\.)\.\.(?!\.)")
 _COMMAS = re.compile(r"([,;:])(?:\s*[,;:])+|[,;:]+(?=[.!?])|(?<!\.)\.(?=[,;:])")
 _DASHES = re.compile(r"-{2,}|—(?:\s*[—-])+|(?<=\s)-(?=\s|\Z)")
+_LEADING = re.compile(r"\A[.,;:)]\s+(?=\w)")
+"""What a dropped note number leaves in front of its note."""
 _UNTIDY = re.compile(
-    r"\s\s|[^\S ]|\A\s|\s\Z|\s[,;:!?).-]|\(\s|\(\)|\.\s?\.|[,;:]\s*[,;:.!?]|--|—\s*[—-]|\.[,;:]"
+    r"\A[.,;:)]\s|\s\s|"
+    r"[^\S ]|\A\s|\s\Z|\s[,;:!?).-]|\(\s|\(\)|\.\s?\.|[,;:]\s*[,;:.!?]|--|—\s*[—-]|\.[,;:]"
 )
 """What one of the rules of `tidy` would change, or nearly."""
 
@@ -151,3 +154,4 @@ def tidy(draft: Draft) -> None:
     draft.rewrite("space", _BEFORE_MARK, "")
     draft.rewrite("mark", _COMMAS, lambda match: match[1] or "")
     draft.rewrite("space", re.compile(r"^\s+|\s+$"), "")
+    draft.rewrite("mark", _LEADING, "")

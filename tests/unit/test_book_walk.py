@@ -190,3 +190,35 @@ def test_cells_know_their_row() -> None:
     assert [(b.kind, b.level) for b in walked.blocks] == [
         ("table", 1), ("table", 1), ("table", 2), ("table", 2),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("<p>the day<sup>7</sup> ended.</p>", [("7", "")]),
+        ("<p>It ended.<sup>12</sup> Then</p>", [("12", "")]),
+        ("<p>“It ended.”<sup>*</sup></p>", [("*", "")]),
+        ("<p>an area of 5 cm<sup>2</sup>, E = mc<sup>2</sup></p>", []),
+        ("<p>10 sec<sup>2</sup>, x<sup>2</sup> and 10<sup>6</sup></p>", []),
+        ("<p><sup>3</sup>In the beginning</p>", []),
+        ("<p>the 4<sup>th</sup> and M<sup>lle</sup></p>", []),
+    ],
+)
+def test_a_raised_number_without_a_link(body: str, found: list[tuple[str, str]]) -> None:
+    assert marks(body, "note_ref") == found
+
+
+@pytest.mark.parametrize(
+    ("alt", "text", "marked"),
+    [
+        ("The letter W", "The letter When he", ["The letter"]),
+        ("Illuminated initial: W", "Illuminated initial: When he", ["Illuminated initial:"]),
+        ("W", "When he", []),
+        ("A man in W", "A man in W hen he", ["A man in W"]),
+        ("The letter", "The letter hen he", ["The letter"]),
+    ],
+)
+def test_a_picture_of_the_first_letter(alt: str, text: str, marked: list[str]) -> None:
+    body = f'<p><img src="w.png" alt="{alt}"/>hen he</p>'
+    assert fold(body).text == text
+    assert [found for found, _ in marks(body, "alt")] == marked
