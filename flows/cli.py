@@ -15,6 +15,8 @@ from typer.core import TyperGroup
 
 __all__ = ["app", "main"]
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="loudr",
     help="Books in, mastered audiobooks out: nothing lost, every segment repeatable.",
@@ -256,11 +258,13 @@ def main() -> None:
 
     try:
         code = app(standalone_mode=False)
+        if code == _INTERRUPTED:  # Typer makes this of a KeyboardInterrupt, and says nothing
+            raise KeyboardInterrupt
     except LoudrError as error:
         code = _say(error)
     except (KeyboardInterrupt, Interrupted):
         typer.echo("loudr: interrupted; the same command goes on where it stopped", err=True)
-        code = 130
+        code = _INTERRUPTED
     except BrokenPipeError:
         code = 141
     except Exception as error:  # noqa: BLE001 - a bug is raised again below
@@ -284,7 +288,7 @@ def _usage(error: Exception) -> int:
 
     if isinstance(error, click.exceptions.Abort):
         typer.echo("loudr: interrupted", err=True)
-        return 130
+        return _INTERRUPTED
     show = getattr(error, "show", None)
     if not callable(show):
         raise error
