@@ -158,7 +158,9 @@ def _figure(match: re.Match[str]) -> str | None:
     word = match[1].lower()
     following = re.match(r"\w+", match.string[match.end() :])
     numeral = following[0] if following else ""
-    if not numeral[:1].isdigit() and word not in _BEFORE_ROMAN:
+    if not numeral[:1].isdigit() and (
+        word not in _BEFORE_ROMAN or (word in {"p", "pp"} and not numeral.islower())
+    ):
         return None
     if numeral.islower() and (numeral in {"c", "l"} or roman(numeral.upper()) is None):
         return None

@@ -6,6 +6,8 @@ Both work on offsets of the paragraph and ask only how long a stretch is when sp
 import re
 from collections.abc import Callable
 
+from loudr_core.text.sentences import ends_in_abbreviation
+
 __all__ = ["Range", "cut_long", "pack"]
 
 Range = tuple[int, int]
@@ -22,6 +24,8 @@ _MARKS = (
     re.compile(r"\s+"),
 )
 """Where a sentence may be cut, strongest first; the last is any space."""
+_LONGEST = 16
+"""Characters that hold any abbreviation and the space behind it."""
 _MARGIN = 5
 """A mark nearer to an end than a fifth of the sentence is passed over for a weaker one."""
 
@@ -63,9 +67,17 @@ def _best_cut(text: str, start: int, end: int) -> int:
             for match in pattern.finditer(text, start, end)
             if low < match.end() < high and _has_words(text, start, match.end(), end)
         ]
+        places = [at for at in places if not _parts_a_name(text, start, at)] or (
+            places if last else []
+        )
         if places:
             return min(places, key=lambda place: (abs(place - middle), place))
     return (start + end + 1) // 2
+
+
+def _parts_a_name(text: str, start: int, at: int) -> bool:
+    """Return whether a cut would part "Mr." from its name."""
+    return ends_in_abbreviation(text[max(start, at - _LONGEST) : at])
 
 
 def _has_words(text: str, start: int, at: int, end: int) -> bool:

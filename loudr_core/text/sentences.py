@@ -8,7 +8,7 @@ import re
 
 import sentencex
 
-__all__ = ["split_sentences"]
+__all__ = ["ends_in_abbreviation", "split_sentences"]
 
 _LIST_NUMBER = re.compile(r"\A\W*(?:\d{1,3}|[A-Za-z]|[ivxlcdmIVXLCDM]{1,6})[.)]\s*\Z")
 _ABBREVIATION = re.compile(
@@ -52,6 +52,11 @@ def split_sentences(text: str, language: str) -> list[tuple[int, int]]:
     if len(sentences) > 1 and not _has_word(text[slice(*sentences[0])]):
         sentences[:2] = [(0, sentences[1][1])]
     return sentences
+
+
+def ends_in_abbreviation(text: str) -> bool:
+    """Return whether a text ends in an abbreviation that goes with what follows: "than Mr. "."""
+    return bool(_ABBREVIATION.search(text))
 
 
 def _library_ends(text: str, language: str) -> list[int]:

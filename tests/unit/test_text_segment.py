@@ -333,3 +333,17 @@ def test_the_cells_of_a_row_share_a_segment():
     cells = [("Name", 1), ("Age", 1), ("Ann", 2), ("7", 2)]
     book = make_book(("One", [p("See:")] + [("table", t, {"level": r}) for t, r in cells], {}))
     assert spoken(plan(book)) == ["See:", "Name, Age", "Ann, seven"]
+
+
+@pytest.mark.parametrize("title", ["Mr.", "Mrs.", "Dr.", "St.", "Capt.", "J."])
+@pytest.mark.parametrize("limit", [60, 75, 90])
+def test_a_cut_in_a_long_sentence_leaves_a_title_with_its_name(title, limit):
+    words = "the ladies all declared that he was very much handsomer than"
+    book = make_book(
+        ("One", [p(f"{words} {title} Bingley and {words} {title} Darcy was. Yes.")], {})
+    )
+    options = TextOptions(max_characters=limit, target_characters=limit)
+    result = plan(book, options)
+    assert len(result.segments) >= 2
+    for segment in result.segments:
+        assert not segment.text.endswith(title)
