@@ -62,6 +62,17 @@ def fresh_home() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def used_home() -> Iterator[Path]:
+    """Give a LOUDR_HOME that has rendered before and holds no book: Prefect's tables are there."""
+    with fresh_home() as home, tempfile.TemporaryDirectory() as out:
+        book = Path(out) / "short.txt"
+        book.write_text("A short book, so that the tables are made.\n", "utf-8")
+        loudr(home, "render", book, "-o", out)
+        shutil.rmtree(home / "store")
+        yield home
+
+
 def environment(home: Path) -> dict[str, str]:
     """Return the environment of a run: ours without loudr's and Prefect's settings."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LOUDR_", "PREFECT_"))}
