@@ -6,8 +6,8 @@ Three programs speak the same texts, those of loudr's own plan, taking turns on 
 that a slow spell of the machine meets all three: `loudr render` with an empty store (planning,
 Prefect, detectors, mastering, M4B and all), `baseline_script.py`, and `baseline_bare.py`, which
 writes nothing. The home has been used once, as every home but the first night's; `--cold` takes
-a new one, where the server's tables are made too. The line at the end gives wall seconds and how many times longer each
-baseline took: the ratio of the medians, and the lowest and highest ratio within a round.
+a new one, where the server's tables are made too. The line at the end gives wall seconds and
+how many times longer each baseline took: the ratio of the medians, and of every round.
 """
 
 import argparse
