@@ -269,6 +269,12 @@ def _refuse_silent(spine: list[SpineDocument], *, name: str) -> None:
                 shown[mark.start : mark.end] = " " * (mark.end - mark.start)
         if any(c.isalnum() for c in shown):
             return
+    if any(mark.kind == "hidden" for document in walked for mark in document.marks):
+        raise BookError(
+            f"{name} shows no text: all of its {len(walked)} documents is hidden by style sheets "
+            "or attributes, or in pictures; export the book again",
+            path=name,
+        )
     raise BookError(
         f"{name} has no text: its {len(walked)} documents hold pictures only; "
         "a book of scanned pages must go through text recognition first",

@@ -456,3 +456,8 @@ def test_a_container_that_names_another_package() -> None:
 def test_a_page_of_encrypted_bytes_is_refused() -> None:
     with pytest.raises(BookError, match=r"a\.xhtml is no text"):
         read({"OPS/a.xhtml": bytes((i * 7919) % 256 for i in range(5000))})
+
+
+def test_a_book_that_hides_all_its_text_is_not_called_a_book_of_pictures() -> None:
+    with pytest.raises(BookError, match="hidden by style sheets"):
+        read({"OPS/a.xhtml": page('<div style="display:none"><p>Text.</p></div>')})
