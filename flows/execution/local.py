@@ -83,6 +83,11 @@ def local_execution(home: Path) -> Iterator[LocalExecution]:
 def _import_flow() -> None:
     import flows.render_book  # noqa: F401 - four seconds of imports, while the book is planned
 
+    # The server keeps what these loggers say. A person gets the error itself, in one line, and not
+    # the traceback that Prefect writes for a run that failed or was stopped.
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logging.getLogger(name).propagate = False
+
 
 def _count_task_runs(flow_run_ids: list[str]) -> int:
     """Return how many task runs of these flow runs the server has recorded as finished."""

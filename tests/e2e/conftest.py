@@ -1,0 +1,239 @@
+"""The command line as a user starts it, in a home of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sysconfig
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from flows import prefect_environment
+from flows.api_server import ApiServer
+from loudr_core.jobs.table import Job, read_jobs
+
+LOUDR = Path(sysconfig.get_path("scripts")) / "loudr"
+LIMIT_S = 240.0
+"""Longest time for one command; several times what it takes on two busy cores."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The object that `--json` printed."""
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+@dataclass
+class Command:
+    """A command under way, in a process group of its own as a shell would give it."""
+
+    process: "subprocess.Popen[str]"
+    family: set[psutil.Process] = field(default_factory=set)
+
+    def watch(self) -> None:
+        """Remember which processes belong to it now."""
+        try:
+            main = psutil.Process(self.process.pid)
+            self.family |= {main, *main.children(recursive=True)}
+        except psutil.NoSuchProcess:
+            pass
+
+    def until(self, true: Callable[[], bool], seconds: float = LIMIT_S) -> None:
+        """Wait for something to be true while the command runs."""
+        deadline = time.monotonic() + seconds
+        while not true():
+            assert self.process.poll() is None, f"it ended too early:\n{self.finish().err}"
+            assert time.monotonic() < deadline, "it took too long"
+            time.sleep(0.005)
+
+    def kill(self) -> None:
+        """Kill its main process, and nothing else, at once."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def interrupt(self) -> None:
+        """Do what Ctrl-C in a terminal does: tell the whole process group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def finish(self) -> Said:
+        """Return what it came to."""
+        out, err = self.process.communicate(timeout=LIMIT_S)
+        return Said(self.process.returncode, out, err)
+
+    def left(self, seconds: float = 10.0) -> list[psutil.Process]:
+        """Return which of its processes are still at work after so long."""
+        deadline = time.monotonic() + seconds
+        while (still := [each for each in self.family if at_work(each)]) and (
+            time.monotonic() < deadline
+        ):
+            time.sleep(0.05)
+        return still
+
+
+def at_work(process: psutil.Process) -> bool:
+    """Say whether a process does anything; one that waits to be reaped does not."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+@dataclass(frozen=True)
+class Loudr:
+    """Starts commands with nothing around them but what is given here."""
+
+    home: Path
+    variables: dict[str, str]
+
+    def with_(self, **variables: str) -> "Loudr":
+        """Return the same with more variables."""
+        return Loudr(self.home, {**self.variables, **variables})
+
+    def start(self, *arguments: str | Path) -> Command:
+        """Start a command and return at once."""
+        return self.start_program(LOUDR, *arguments)
+
+    def start_program(self, *command: str | Path) -> Command:
+        """Start another program in the same surroundings."""
+        return Command(
+            subprocess.Popen(
+                list(map(str, command)),
+                cwd=self.home,
+                env={
+                    "PATH": "/usr/bin:/bin",
+                    "HOME": str(self.home),
+                    "LANG": "C.UTF-8",
+                    "LOUDR_HOME": str(self.home),
+                    **self.variables,
+                },
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
+        )
+
+    def __call__(self, *arguments: str | Path) -> Said:
+        """Run a command to its end."""
+        return self.start(*arguments).finish()
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What a store holds, looked at from outside."""
+
+    path: Path
+
+    @property
+    def takes(self) -> dict[str, tuple[int, int]]:
+        """Take key to inode and time of change of its file."""
+        return {
+            path.stem: (path.stat().st_ino, path.stat().st_mtime_ns)
+            for path in self.path.glob("audio/*/*.flac")
+        }
+
+    @property
+    def pieces(self) -> int:
+        """Encoded pieces."""
+        return sum(1 for _ in self.path.glob("aac/*/*"))
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Jobs of the one plan in it; none before it is there."""
+        plans = list(self.path.glob("books/*/plans/*/plan.json"))
+        return read_jobs(plans[0].with_name("jobs.parquet").read_bytes()) if plans else []
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a home of loudr that several tests use, since Prefect's tables take long to make."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def loudr(home: Path) -> Loudr:
+    """Return the command line with Prefect, its own server included."""
+    return Loudr(home, {"LOUDR_ENGINE": "fake", "LOUDR_WORKERS": "2"})
+
+
+@pytest.fixture
+def inline(home: Path, loudr: Loudr) -> Loudr:
+    """Return the command line without Prefect."""
+    return loudr.with_(LOUDR_EXECUTOR="inline")
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """Return a Prefect server that runs already."""
+    place = tmp_path_factory.mktemp("server")
+    server = ApiServer(place, prefect_environment.quiet(place))
+    server.start()
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def ask(api: ApiServer) -> Callable[..., Any]:
+    """Return a way to ask that server, as `ask("flow_runs/filter", sort="NAME_ASC")`."""
+
+    def post(path: str, **body: Any) -> Any:
+        request = urllib.request.Request(
+            f"{api.url}/{path}",
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)
+
+    return post
+
+
+@pytest.fixture
+def shelf() -> type[Shelf]:
+    """Return the class that looks into a store."""
+    return Shelf
+
+
+@pytest.fixture
+def tone_book(tmp_path: Path) -> Callable[..., Path]:
+    """Return a writer of Markdown books that the engine of tones speaks."""
+
+    def write(
+        *, chapters: int = 3, paragraphs: int = 12, extra: str = "", title: str = "Tones"
+    ) -> Path:
+        lines = [f"# {title}", ""]
+        names = ("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight")
+        months = ("May", "June", "July", "March", "April", "August")
+        for chapter in range(chapters):
+            lines += [f"## Part {names[chapter]}", ""]
+            for number in range(paragraphs):
+                place = chapter * paragraphs + number
+                lines += [
+                    f"Paragraph {place} tells of a boat that went out past the harbour wall on a "
+                    f"morning in {months[place % 6]}, and of those who stood there to watch it.",
+                    "",
+                ]
+        path = tmp_path / "tones.md"
+        path.write_text("\n".join([*lines, extra, ""]), encoding="utf-8")
+        return path
+
+    return write
