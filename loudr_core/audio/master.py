@@ -24,7 +24,7 @@ _STEP_DB = 0.1
 _KEEP_WITHIN_LU = 0.2
 _SMOOTH_S = 0.005
 _UNDER_LIMIT_DB = 0.05  # the gain is not quite constant under the interpolating filter
-_CHUNK = 64
+_CHUNK = 12  # no less than the filter's history, or a peak in the chunk before last is missed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
