@@ -214,13 +214,13 @@ def test_a_process_that_is_not_ours_is_left_alone(
             child.wait()
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "1", "999999999 1.0", f"{os.getpid()} 0.0"])
+@pytest.mark.parametrize("text", ["", "nonsense", "1", "999999999 1.0", "{this} 0.0"])
 def test_a_pid_file_that_says_nothing_is_no_trouble(
     server: Callable[[str], ApiServer], tmp_path: Path, text: str
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    (home / "prefect-server.pid").write_text(text)
+    (home / "prefect-server.pid").write_text(text.format(this=os.getpid()))
     api = server(HANGS)
     api.start()
     assert not gone(child_of(api, home))
