@@ -19,6 +19,7 @@ from flows import prefect_environment
 from flows.api_server import ApiServer
 from loudr_core.jobs.table import Job, read_jobs
 
+ROOT = Path(__file__).parents[2]
 LOUDR = Path(sysconfig.get_path("scripts")) / "loudr"
 LIMIT_S = 240.0
 """Longest time for one command; several times what it takes on two busy cores."""
@@ -158,6 +159,12 @@ class Shelf:
         """Jobs of the one plan in it; none before it is there."""
         plans = list(self.path.glob("books/*/plans/*/plan.json"))
         return read_jobs(plans[0].with_name("jobs.parquet").read_bytes()) if plans else []
+
+
+@pytest.fixture
+def test_sample() -> Path:
+    """Return the book that comes with loudr."""
+    return ROOT / "examples" / "the-lamp-at-skerry-head.epub"
 
 
 @pytest.fixture(scope="session")
