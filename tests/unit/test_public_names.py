@@ -24,7 +24,8 @@ def defined_names(tree: ast.Module) -> set[str]:
             case ast.ClassDef(name=name):
                 names.add(name)
             case ast.Assign(targets=targets):
-                names |= {t.id for t in targets if isinstance(t, ast.Name)}
+                stored = (each for target in targets for each in ast.walk(target))
+                names |= {each.id for each in stored if isinstance(each, ast.Name)}
             case ast.AnnAssign(target=ast.Name(id=name)):
                 names.add(name)
             case ast.ImportFrom(names=aliases):
