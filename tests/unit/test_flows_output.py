@@ -51,7 +51,7 @@ def test_findings_are_shown_worst_first_and_counted(capsys: pytest.CaptureFixtur
         Finding(code=f"book-{severity}", severity=severity, message="[bold]as it is[/]")
         for severity in ("info", "error", "warning")
         for _ in range(5)
-    ]  # type: ignore[misc]
+    ]
     show_findings(findings)
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[:11]] == ["error"] * 5 + ["warning"] * 5 + ["info"]

@@ -165,6 +165,7 @@ def test_a_poison_segment_is_refused_by_name_and_marked_when_allowed(
     assert gap.where["segment_id"] == "c003-s0002"
     assert result.segments.failed == 1
     tags = mutagen.mp4.MP4(tmp_path / "out" / "The Harbour.m4b").tags
+    assert tags is not None
     assert "1 passage is missing from the audio: c003-s0002 at " in tags["\xa9cmt"][0]
 
 

@@ -47,7 +47,8 @@ def laid_out(chapters: list[list[tuple[str, int]]]) -> tuple[BookLayout, Mono]:
     """Return a layout and all of its samples, made without the code under test."""
     placed, whole, start = [], [np.zeros(0, np.float32)], 0
     for number, rows in enumerate(chapters, 1):
-        at, takes, sound = start, [], [np.zeros(0, np.float32)]
+        takes: list[PlacedTake] = []
+        at, sound = start, [np.zeros(0, np.float32)]
         for name, pause in rows:
             length = len(SHELF.takes[name])
             takes.append(
