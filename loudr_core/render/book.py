@@ -30,7 +30,13 @@ from loudr_core.render.layout import ChapterLayout, layout_book, layout_chapter
 from loudr_core.render.measure import measure_chapter
 from loudr_core.render.progress import Progress
 from loudr_core.render.result import RenderedFile, RenderResult, SegmentCounts
-from loudr_core.render.speak import CANARY_SEGMENTS, OrderPool, ShardResult, Speaking
+from loudr_core.render.speak import (
+    CANARY_SEGMENTS,
+    Interrupted,
+    OrderPool,
+    ShardResult,
+    Speaking,
+)
 from loudr_core.settings import Profile
 from loudr_core.speech.orders import Choice, Order
 from loudr_core.speech.wire import EngineInfo
@@ -49,12 +55,14 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
+_POLL_S = 0.2
+
 
 class EnginePoolLike(OrderPool, Protocol):
     """What a render needs of the engine processes."""
 
-    def info(self) -> EngineInfo:
-        """Return what the engine is; waits until the first process has loaded it."""
+    def info(self, timeout_s: float | None = None) -> EngineInfo:
+        """Return what the engine is, once a process has loaded it; TimeoutError before that."""
         ...
 
 
@@ -150,7 +158,7 @@ class BookRender:
 
     def _make_plan(self) -> "_Planned":
         book: Book = read_book(self.source)
-        info = self._pool.info()
+        info = self._engine_info()
         speaker = speaker_of(info, self.profile.voice)
         request = PlanRequest(
             profile=resolved(self.profile, speaker),
@@ -185,6 +193,15 @@ class BookRender:
         )
         shards = cut_shards(orders, workers=self.options.workers, canary=CANARY_SEGMENTS)
         return _Planned(plan=plan, jobs=jobs, orders=orders, speaking=speaking, shards=shards)
+
+    def _engine_info(self) -> EngineInfo:
+        """Wait for the engine, which takes minutes to load at worst, unless stopped."""
+        while not self.cancel.is_set():
+            try:
+                return self._pool.info(_POLL_S)
+            except TimeoutError:
+                continue
+        raise Interrupted
 
     def _keep_source(self, plan: Plan) -> None:
         """Keep the book itself beside its plans, to be rendered again from the store."""

@@ -183,6 +183,21 @@ def test_a_stop_leaves_no_file(
     assert not list((tmp_path / "out").glob("*.m4b"))
 
 
+def test_a_stop_is_heard_while_the_engine_loads(
+    source: Path, store: LocalStore, tmp_path: Path
+) -> None:
+    cancel = threading.Event()
+    spec = EngineSpec(engine="fake", store_url=store.url, policy={}, options={"load_s": 600.0})
+    slow = EnginePool(spec, size=1, log_dir=tmp_path / "logs")
+    slow.start()
+    try:
+        threading.Timer(0.5, cancel.set).start()
+        with pytest.raises(Interrupted):
+            opened(source, store, slow, cancel=cancel).plan()
+    finally:
+        slow.close(cancel=True)
+
+
 def test_what_is_heard_is_what_was_planned(
     source: Path, store: LocalStore, pool: EnginePool
 ) -> None:
