@@ -4,6 +4,7 @@ The slow starts overlap: while the API server comes up, the book is planned and 
 are spoken already. The flow then finds them in the store.
 """
 
+import json
 import signal
 import sys
 import threading
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from flows.configuration import Settings
 from flows.execution.protocol import Execution
@@ -50,6 +52,7 @@ def run(
     wanted = _chapters(chapters)
     cancel = threading.Event()
     codes: list[int] = []
+    documents: list[dict[str, Any]] = []
     with ExitStack() as stack:
         stack.enter_context(_interruptible(cancel))
         execution = stack.enter_context(_execution(settings))
@@ -70,9 +73,14 @@ def run(
             except LoudrError as error:
                 if len(files) == 1:
                     raise
-                codes.append(_report_failure(file, error, json_out=json_out))
+                codes.append(_report_failure(file, error))
+                documents.append(json.loads(error_json(error)))
                 continue
-            _show(result, json_out=json_out)
+            documents.append(result.as_dict())
+            if not json_out:
+                _show(result)
+    if json_out:
+        print_json(documents[0] if len(files) == 1 else {"books": documents})
     return codes[0] if codes else 0
 
 
@@ -155,18 +163,13 @@ def _interruptible(cancel: threading.Event) -> Iterator[None]:
             signal.signal(kind, handler)
 
 
-def _report_failure(file: Path, error: LoudrError, *, json_out: bool) -> int:
-    if json_out:
-        sys.stdout.write(error_json(error) + "\n")
+def _report_failure(file: Path, error: LoudrError) -> int:
     console.print(f"[bold red]failed[/] {file.name}: ", end="")
     console.print(error.message, markup=False)
     return error.exit_code
 
 
-def _show(result: RenderResult, *, json_out: bool) -> None:
-    if json_out:
-        print_json(result.as_dict())
-        return
+def _show(result: RenderResult) -> None:
     show_findings(result.findings)
     counts, level = result.segments, result.loudness
     for file in result.files:
