@@ -287,6 +287,17 @@ def test_a_folder_renders_the_good_and_reports_the_bad(loudr: Loudr, tmp_path: P
     assert "Traceback" not in said.err
 
 
+def test_several_books_are_one_json_object(loudr: Loudr, book: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.epub"
+    broken.write_bytes(b"PK\x03\x04 and then nothing")
+    said = loudr("render", broken, book, "-o", "out", "--json")
+    assert said.code == 4
+    failed, done = said.json["books"]
+    assert failed["error"]["exit_code"] == 4
+    assert "broken.epub" in failed["error"]["message"]
+    assert done["files"][0]["format"] == "m4b"
+
+
 def test_an_empty_folder_is_4(loudr: Loudr, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     said = loudr("render", tmp_path / "empty")
