@@ -21,6 +21,8 @@ __all__ = [
 
 Milliseconds = Annotated[int, Field(ge=0, le=30_000)]
 
+_TEXT = TextOptions(max_characters=1, target_characters=1)  # for its defaults
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,16 +44,16 @@ class PauseProfile(_Model):
 class TextProfile(_Model):
     """What of a book is read."""
 
-    boilerplate: PartPolicy = "omit"
-    notes: NotePolicy = "end_of_chapter"
-    note_marks: PartPolicy = "omit"
-    tables: PartPolicy = "read"
-    code: PartPolicy = "omit"
-    captions: PartPolicy = "read"
-    alt_text: PartPolicy = "omit"
-    merge_short: bool = True
-    announce_titles: bool = True
-    default_language: str = "en"
+    boilerplate: PartPolicy = _TEXT.boilerplate
+    notes: NotePolicy = _TEXT.notes
+    note_marks: PartPolicy = _TEXT.note_marks
+    tables: PartPolicy = _TEXT.tables
+    code: PartPolicy = _TEXT.code
+    captions: PartPolicy = _TEXT.captions
+    alt_text: PartPolicy = _TEXT.alt_text
+    merge_short: bool = _TEXT.merge_short
+    announce_titles: bool = _TEXT.announce_titles
+    default_language: str = _TEXT.default_language
 
 
 class LoudnessProfile(_Model):
