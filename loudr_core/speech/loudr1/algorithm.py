@@ -1,4 +1,4 @@
-"""What the algorithm of a loudr-1 bundle is, as values: every constant that moves a token or a sample.
+"""The algorithm of a loudr-1 bundle as values: every constant that moves a token or a sample.
 
 A bundle's manifest fills these; `manifest` checks them, `fingerprint` hashes them. The defaults are
 those of an absent manifest key (loudr-1 specification, sections 3.8, 4.1, 7.1 and 11.1).
@@ -95,7 +95,7 @@ class Chunking:
     )  # fmt: skip
     cap_resplit: Literal["word", "off"] = "word"
     mid_sentence_period: Literal["hold", "break"] = "hold"
-    first_chunk_max_tokens: int | None | Unset = UNSET
+    first_chunk_max_tokens: int | Unset | None = UNSET
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
