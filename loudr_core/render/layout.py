@@ -1,8 +1,9 @@
 """Where every take stands in the finished book, to the sample.
 
 A chapter starts on a whole AAC frame, so that its encoded pieces do not depend on the chapters
-before it. Pauses inside a chapter are exact; the silence between two chapters is the set pause
-rounded to the frame grid, at most half a frame (21 ms at 24 kHz) off.
+before it. To end on one too, its last pauses give or take up to 10 ms each, three of them at most
+at 24 kHz; all others are exact. A chapter with too few pauses for that, such as a lone part title,
+ends on the frame before and leaves what is missing to the beginning of the next.
 """
 
 from bisect import bisect_right
@@ -28,6 +29,9 @@ __all__ = [
 
 FRAME_SAMPLES = 1024
 """Samples of an AAC-LC frame (ISO/IEC 14496-3, 4.5.1)."""
+
+_BEND_MS = 10
+"""What a pause may be off its setting."""
 
 Placing: TypeAlias = tuple[Job, Choice | None]
 """A job and the take that counts for it, if there is one."""
@@ -67,6 +71,8 @@ class ChapterLayout:
     start: int
     n_samples: int
     takes: tuple[PlacedTake, ...]
+    owed_samples: int = 0
+    """Silence of its last pause that the next chapter begins with."""
 
     @property
     def end(self) -> int:
@@ -133,7 +139,7 @@ def layout_book(
         by_chapter.setdefault(job.chapter, []).append((job, choices.get(order.job_key)))
     chapters: list[ChapterLayout] = []
     gaps: list[Gap] = []
-    start = 0
+    start = owed = 0
     for chapter in plan.chapters:
         rows = by_chapter.get(chapter.number)
         if not rows:
@@ -143,24 +149,31 @@ def layout_book(
             rows,
             sample_rate_hz=plan.sample_rate_hz,
             lead_in_ms=0 if chapters else lead_in_ms,
+            owed_samples=owed,
         )
         chapters.append(layout.moved(start))
         gaps += [replace(gap, at_sample=gap.at_sample + start) for gap in missing]
         start += layout.n_samples
+        owed = layout.owed_samples
     return BookLayout(
         sample_rate_hz=plan.sample_rate_hz, chapters=tuple(chapters), gaps=tuple(gaps)
     )
 
 
 def layout_chapter(
-    chapter: PlanChapter, rows: Sequence[Placing], *, sample_rate_hz: int, lead_in_ms: int
+    chapter: PlanChapter,
+    rows: Sequence[Placing],
+    *,
+    sample_rate_hz: int,
+    lead_in_ms: int,
+    owed_samples: int = 0,
 ) -> tuple[ChapterLayout, list[Gap]]:
     """Place one chapter's takes, the chapter starting at sample 0, and name what is missing."""
-    at = _samples(lead_in_ms, sample_rate_hz)
+    at = _samples(lead_in_ms, sample_rate_hz) + owed_samples
+    pauses, owed = _fitted_pauses(rows, sample_rate_hz, at)
     takes: list[PlacedTake] = []
     gaps: list[Gap] = []
-    for job, choice in rows:
-        pause = _samples(job.pause_after_ms, sample_rate_hz)
+    for (job, choice), pause in zip(rows, pauses, strict=True):
         if choice is None or choice.status == "failed":
             cause = choice.error if choice else "it was not rendered"
             gaps.append(Gap(segment_id=job.segment_id, at_sample=at, cause=cause))
@@ -175,16 +188,47 @@ def layout_chapter(
         )
         takes.append(take)
         at = take.end + pause
-    spoken = takes[-1].end if takes else 0
-    frames = max(_round_half_up(at, FRAME_SAMPLES), -(-spoken // FRAME_SAMPLES), 1)
     layout = ChapterLayout(
         number=chapter.number,
         title=chapter.title,
         start=0,
-        n_samples=frames * FRAME_SAMPLES,
+        n_samples=at,
         takes=tuple(takes),
+        owed_samples=owed,
     )
     return layout, gaps
+
+
+def _fitted_pauses(
+    rows: Sequence[Placing], sample_rate_hz: int, lead_samples: int
+) -> tuple[list[int], int]:
+    """Return pauses that end the chapter on a frame, and what the next one begins with.
+
+    Only the last pauses bend, so that a new take leaves the sound before it where it was.
+    """
+    pauses = [_samples(job.pause_after_ms, sample_rate_hz) for job, _ in rows]
+    spoken = sum(choice.n_samples for _, choice in rows if choice and choice.status != "failed")
+    over = (lead_samples + spoken + sum(pauses)) % FRAME_SAMPLES
+    under = -over % FRAME_SAMPLES
+    bends = [min(pause, sample_rate_hz * _BEND_MS // 1000) for pause in pauses]
+    whole = lead_samples + spoken + sum(pauses) >= FRAME_SAMPLES
+    if whole and over <= under and over <= sum(bends):
+        return _bent(pauses, bends, -over), 0
+    if under <= sum(bends):
+        return _bent(pauses, bends, under), 0
+    if whole and over <= pauses[-1]:
+        return [*pauses[:-1], pauses[-1] - over], over
+    return [*pauses[:-1], pauses[-1] + under], 0
+
+
+def _bent(pauses: list[int], bends: list[int], by: int) -> list[int]:
+    """Return pauses that are longer by `by` samples in all, the last ones first."""
+    left, bent = abs(by), list(pauses)
+    for index in reversed(range(len(bent))):
+        part = min(left, bends[index])
+        bent[index] += part if by > 0 else -part
+        left -= part
+    return bent
 
 
 def _samples(milliseconds: int, sample_rate_hz: int) -> int:

@@ -211,7 +211,7 @@ def test_what_is_heard_is_what_was_planned(
     assert len(lead_in) == 12_000
     assert not lead_in.any()
     for job, take in zip(render.jobs, (t for c in layout.chapters for t in c.takes), strict=True):
-        assert take.pause_samples == job.pause_after_ms * 24
+        assert abs(take.pause_samples - job.pause_after_ms * 24) <= 240
         assert not pcm.read(take.end, take.pause_samples).any()
         assert np.abs(pcm.read(take.start, take.n_samples)).max() > 0.05
 
