@@ -9,15 +9,27 @@ hours late and still look right; `open_session` compares what it got with what w
 
 import importlib.metadata
 import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnxruntime
+from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError, ConfigError, DeviceError
 
-__all__ = ["available_providers", "PROVIDERS", "open_session", "render_class"]
+__all__ = [
+    "PROVIDERS",
+    "Port",
+    "Resident",
+    "available_providers",
+    "open_session",
+    "ports",
+    "render_class",
+    "run_resident",
+]
 
 PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 """Our names of providers, and onnxruntime's."""
@@ -39,6 +51,7 @@ def open_session(
     *,
     provider: str = "cpu",
     threads: int = 1,
+    deterministic: bool = False,
     provider_options: dict[str, Any] | None = None,
 ) -> onnxruntime.InferenceSession:
     """Open a model on exactly the provider that was asked for.
@@ -51,6 +64,8 @@ def open_session(
         A key of `PROVIDERS`.
     threads : int
         Threads inside one operator. More than one changes the order of sums, and the samples.
+    deterministic : bool
+        Ask for kernels that give the same bits in every run, where onnxruntime knows of others.
     provider_options : dict, optional
         Passed to the provider.
 
@@ -72,6 +87,8 @@ def open_session(
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
+    if deterministic:
+        options.use_deterministic_compute = True
     source = str(model) if isinstance(model, Path) else model
     try:
         session = onnxruntime.InferenceSession(
@@ -88,6 +105,89 @@ def open_session(
             found=list(found),
         )
     return session
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of a model.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        onnxruntime's name of the type, such as `tensor(float)`.
+    shape : tuple of int or None
+        None for an axis without a fixed length. Empty for a scalar, and where nothing is declared.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int | None, ...]
+
+
+def ports(
+    session: onnxruntime.InferenceSession,
+) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """Return a session's inputs and outputs as its model declares them, in their order."""
+    inputs, outputs = (
+        tuple(
+            Port(
+                each.name,
+                each.type,
+                tuple(axis if isinstance(axis, int) else None for axis in each.shape),
+            )
+            for each in side
+        )
+        for side in (session.get_inputs(), session.get_outputs())
+    )
+    return inputs, outputs
+
+
+Resident: TypeAlias = onnxruntime.OrtValue
+"""An array that stays where the provider made it, until it is fed to a session again."""
+
+
+def run_resident(
+    session: onnxruntime.InferenceSession,
+    feeds: Mapping[str, NDArray[Any]],
+    kept: Mapping[str, Resident],
+    *,
+    fetch: Sequence[str],
+    keep: Sequence[str],
+) -> tuple[list[NDArray[Any]], list[Resident]]:
+    """Run a session on arrays and on values of earlier runs, and leave some outputs where they are.
+
+    A loop that feeds outputs back as inputs spares their way through numpy, which on a GPU is a way
+    through the bus. The numbers are those of `session.run`.
+
+    Parameters
+    ----------
+    session : InferenceSession
+    feeds : mapping of str to array
+        Inputs that come from numpy.
+    kept : mapping of str to Resident
+        Inputs that an earlier run left.
+    fetch, keep : sequence of str
+        Outputs wanted as arrays, and outputs to leave where they are.
+
+    Returns
+    -------
+    list of array, list of Resident
+        In the order of `fetch` and `keep`.
+    """
+    device = "cuda" if session.get_providers()[0] == PROVIDERS["cuda"] else "cpu"
+    binding = session.io_binding()
+    for name, array in feeds.items():
+        binding.bind_cpu_input(name, array)
+    for name, value in kept.items():
+        binding.bind_ortvalue_input(name, value)
+    for name in fetch:
+        binding.bind_output(name, "cpu")
+    for name in keep:
+        binding.bind_output(name, device)
+    session.run_with_iobinding(binding)
+    values = binding.get_outputs()
+    return [value.numpy() for value in values[: len(fetch)]], list(values[len(fetch) :])
 
 
 def render_class(provider: str = "cpu", *, precision: str = "float32") -> dict[str, str]:
