@@ -4,6 +4,7 @@ Comparisons are written so that a NaN fails where the reference refuses it, and 
 reference lets it pass (`runnable` refuses those before anything runs).
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -81,7 +82,7 @@ def _grid(grid: tuple[float, ...], steps: int) -> Iterator[Fault]:
     if len(grid) != steps + 1:
         yield Fault("euler_grid", f"must have {_n(steps + 1)} points, found {len(grid)}")
         return
-    if not all(a < b for a, b in zip(grid, grid[1:], strict=False)):
+    if not all(a < b for a, b in itertools.pairwise(grid)):
         yield Fault("euler_grid", "must rise strictly from point to point")
     if not (abs(grid[0]) <= _GRID_TOLERANCE and abs(grid[-1] - 1.0) <= _GRID_TOLERANCE):
         yield Fault("euler_grid", f"must run from 0 to 1, found {grid[0]} to {grid[-1]}")

@@ -36,7 +36,8 @@ def parse_object(text: bytes | str, *, what: str, path: Path | None) -> dict[str
     """
     place = f"{path}: " if path is not None else ""
     try:
-        value = json.loads(text)
+        # Decoded here: json would guess UTF-16 and leave a byte order mark out.
+        value = json.loads(text if isinstance(text, str) else text.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         reason = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise BundleError(
