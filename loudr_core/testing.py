@@ -27,6 +27,7 @@ from loudr_core.errors import BundleError
 from loudr_core.speech.limits import FAKE
 from loudr_core.speech.protocol import Engine, Speech, SpeechRequest, VoiceInfo
 from loudr_core.store.local import check_key
+from loudr_core.store.protocol import StoredObject
 
 __all__ = ["EngineConformance", "FakeEngine", "MemoryStore", "open_fake"]
 
@@ -223,6 +224,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self.url = "memory://"
         self._objects: dict[str, bytes] = {}
+        self._written: dict[str, float] = {}
         self._guard = threading.Lock()
 
     def get(self, key: str) -> bytes | None:
@@ -234,6 +236,7 @@ class MemoryStore:
         """Write the object."""
         with self._guard:
             self._objects[check_key(key)] = bytes(data)
+            self._written[key] = time.time()
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
         """Write the object unless one is there; say whether it was written."""
@@ -241,6 +244,7 @@ class MemoryStore:
             if check_key(key) in self._objects:
                 return False
             self._objects[key] = bytes(data)
+            self._written[key] = time.time()
             return True
 
     def put_file(self, key: str, path: Path) -> None:
@@ -259,9 +263,20 @@ class MemoryStore:
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield the keys that start with `prefix`, sorted."""
+        if "/" in prefix:
+            check_key(prefix.rpartition("/")[0])
         with self._guard:
             keys = sorted(key for key in self._objects if key.startswith(prefix))
         yield from keys
+
+    def entries(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield what `list` does, with size, version and time of each object."""
+        for key in self.list(prefix):
+            with self._guard:
+                data, written = self._objects.get(key), self._written.get(key, 0.0)
+            if data is not None:
+                version = f"{written:.9f}-{hashlib.sha256(data).hexdigest()[:12]}"
+                yield StoredObject(key=key, size=len(data), version=version, modified_s=written)
 
 
 class EngineConformance:

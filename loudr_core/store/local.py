@@ -11,26 +11,30 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from loudr_core.errors import StoreError
+from loudr_core.store.protocol import StoredObject
 
 __all__ = ["LocalStore", "check_key"]
 
 _STALE_S = 86_400.0
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_NO_PARTS = {"", ".", ".."}
 
 
 def check_key(key: str) -> str:
-    """Return the key, or raise ValueError when it is empty, absolute or climbs out.
+    """Return the key, or raise ValueError when it is empty, absolute, climbs out or is ambiguous.
+
+    `a//b`, `a/./b` and `a/` would be other names of `a/b` and `a` in a folder, and keys of their
+    own in a bucket.
 
     Parameters
     ----------
     key : str
         Parts joined by `/`.
     """
-    parts = PurePosixPath(key).parts
-    if not parts or key.startswith("/") or ".." in parts or "\\" in key or "\0" in key:
+    if "\\" in key or "\0" in key or any(part in _NO_PARTS for part in key.split("/")):
         raise ValueError(f"not a store key: {key!r}")
     return key
 
@@ -58,7 +62,7 @@ class LocalStore:
         with self._mapped("read", path):
             try:
                 return path.read_bytes()
-            except (FileNotFoundError, NotADirectoryError):
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 return None
 
     def put(self, key: str, data: bytes) -> None:
@@ -108,6 +112,18 @@ class LocalStore:
             start = "" if relative == "." else f"{relative}/"
             keys += [key for name in names if (key := start + name).startswith(prefix)]
         yield from sorted(keys)
+
+    def entries(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield what `list` does, with size, version and time of each object."""
+        for key in self.list(prefix):
+            with contextlib.suppress(FileNotFoundError):  # deleted since
+                found = (self._root / key).stat()
+                yield StoredObject(
+                    key=key,
+                    size=found.st_size,
+                    version=f"{found.st_mtime_ns:x}-{found.st_ino:x}",
+                    modified_s=found.st_mtime,
+                )
 
     def _path(self, key: str) -> Path:
         return self._root / check_key(key)

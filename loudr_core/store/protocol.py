@@ -1,18 +1,40 @@
 """What a store is: named byte objects, each written whole or not at all."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-__all__ = ["ObjectStore"]
+__all__ = ["ObjectStore", "StoredObject"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredObject:
+    """What a listing says of an object.
+
+    Parameters
+    ----------
+    key : str
+    size : int
+        Bytes.
+    version : str
+        Changes when the object is written anew; says nothing else.
+    modified_s : float
+        When it was written, in seconds since 1970 by the store's own clock.
+    """
+
+    key: str
+    size: int
+    version: str
+    modified_s: float
 
 
 @runtime_checkable
 class ObjectStore(Protocol):
     """Objects under keys such as `audio/3f/3fa0….flac`; `/` separates, no leading slash.
 
-    A key that is absolute, empty or holds `..` is a `ValueError`. A store that cannot be reached
-    raises `StoreUnavailable`, one that refuses raises `StoreError`.
+    A key that is empty or absolute or has empty or dotted parts is a `ValueError`. A store that
+    cannot be reached raises `StoreUnavailable`, one that refuses raises `StoreError`.
     """
 
     url: str
@@ -44,4 +66,8 @@ class ObjectStore(Protocol):
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield every key that starts with `prefix`, in ascending order."""
+        ...
+
+    def entries(self, prefix: str) -> Iterator[StoredObject]:
+        """Yield what `list` does, with size, version and time of each object."""
         ...
