@@ -5,25 +5,26 @@ one another; no graph is loaded and no table read, so it takes as long as one pa
 checkpoint for its digest.
 """
 
-import difflib
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from loudr_core.errors import BundleError, ConfigError
+from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
 from loudr_core.speech.loudr1.algorithm import Algorithm, DecodeMode
 from loudr_core.speech.loudr1.checkpoint import choose_checkpoint, read_manifest
-from loudr_core.speech.loudr1.container import Header, file_sha256, read_tensor
+from loudr_core.speech.loudr1.container import Header, file_sha256
 from loudr_core.speech.loudr1.export_record import check_export_record
+from loudr_core.speech.loudr1.files import is_file
 from loudr_core.speech.loudr1.fingerprint import algorithm_fingerprint
 from loudr_core.speech.loudr1.json_values import Section
 from loudr_core.speech.loudr1.manifest import algorithm_from_manifest
 from loudr_core.speech.loudr1.runnable import runnable_faults
-from loudr_core.speech.loudr1.voice import VoiceProfile, read_voice
+from loudr_core.speech.loudr1.tokenizer_file import read_tokenizer_json
+from loudr_core.speech.loudr1.voice import VoiceProfile
+from loudr_core.speech.loudr1.voice_folder import voice_files, voice_in_folder
 from loudr_core.speech.loudr1.weights import Weights, check_weights, read_weights
 
 __all__ = ["Bundle", "Weights", "open_bundle"]
@@ -34,10 +35,6 @@ _GENERATOR: Final[Mapping[DecodeMode, tuple[str, ...]]] = {
 }
 _RENDERER: Final = ("flow_encoder", "flow_estimator", "vocoder")
 _ENROLMENT: Final = ("s3_tokenizer", "camp", "voice_encoder")
-_TOKENIZER: Final = "tokenizer.json"
-_TOKENIZER_ASSET: Final = "assets.tokenizer.json"
-_MOST_TOKENIZER_BYTES: Final = 64 << 20
-_NEAR: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,7 +79,7 @@ class Bundle:
         BundleError
             The file is missing or is not the one that the manifest names.
         """
-        return _tokenizer_json(self.checkpoint, self.header, self.manifest)
+        return read_tokenizer_json(self.checkpoint, self.header, self.manifest)
 
     def weights(self) -> Weights:
         """Read the tables that are used outside the graphs, about 70 MB in float32.
@@ -96,7 +93,7 @@ class Bundle:
 
     def voice_names(self) -> tuple[str, ...]:
         """Return the names of the voices in the bundle, sorted."""
-        return tuple(_voice_files(self.folder))
+        return tuple(voice_files(self.folder))
 
     def voice(self, name: str) -> VoiceProfile:
         """Return the profile of a voice.
@@ -108,16 +105,7 @@ class Bundle:
         BundleError
             The profile is damaged, or is a link that leads out of the bundle.
         """
-        files = _voice_files(self.folder)
-        if name not in files:
-            raise ConfigError(_no_voice(name, tuple(files), self.folder), voice=name)
-        path = files[name]
-        if not _inside(path, self.folder):
-            raise BundleError(
-                f"voice {path} is a link that leads out of the bundle: put the file itself there",
-                path=str(path),
-            )
-        return read_voice(path)
+        return voice_in_folder(self.folder, name)
 
 
 def open_bundle(path: Path, *, graphs: Path | None = None) -> Bundle:
@@ -142,7 +130,7 @@ def open_bundle(path: Path, *, graphs: Path | None = None) -> Bundle:
     for fault in runnable_faults(algorithm):
         raise Section(manifest, path=checkpoint).fault(fault.key, fault.problem)
     check_weights(checkpoint, header, algorithm.decode_mode)
-    _tokenizer_json(checkpoint, header, manifest)
+    read_tokenizer_json(checkpoint, header, manifest)
     names = (*_GENERATOR[algorithm.decode_mode], *_RENDERER)
     folder = _graph_folder(checkpoint, graphs, names)
     sha256 = file_sha256(checkpoint)
@@ -186,7 +174,7 @@ def _graph_folder(checkpoint: Path, given: Path | None, names: tuple[str, ...]) 
 
 def _present(folder: Path, names: tuple[str, ...]) -> dict[str, Path]:
     files = {name: folder / f"{name}.onnx" for name in names}
-    return {name: path for name, path in files.items() if path.is_file()}
+    return {name: path for name, path in files.items() if is_file(path)}
 
 
 def _estimator(manifest: Mapping[str, object]) -> str | None:
@@ -198,77 +186,3 @@ def _estimator(manifest: Mapping[str, object]) -> str | None:
             digest = entry.get("sha256")
             return digest if isinstance(digest, str) else None
     return None
-
-
-def _tokenizer_json(checkpoint: Path, header: Header, manifest: Mapping[str, object]) -> bytes:
-    if (asset := header.tensors.get(_TOKENIZER_ASSET)) is not None:
-        if asset.dtype != "U8":
-            raise BundleError(
-                f"{checkpoint}: tensor {_TOKENIZER_ASSET!r} is {asset.dtype}, expected U8",
-                path=str(checkpoint),
-                key=_TOKENIZER_ASSET,
-            )
-        return read_tensor(checkpoint, header, _TOKENIZER_ASSET).tobytes()
-    path = checkpoint.parent / _TOKENIZER
-    wanted = manifest.get("tokenizer_sha256")
-    if wanted is not None and not isinstance(wanted, str):
-        raise Section(manifest, path=checkpoint).fault(
-            "tokenizer_sha256", "must be a string of hexadecimal digits"
-        )
-    try:
-        if path.stat().st_size > _MOST_TOKENIZER_BYTES:
-            raise BundleError(f"{path} is above 64 MiB, too large for a tokenizer", path=str(path))
-        content = path.read_bytes()
-    except OSError as error:
-        raise BundleError(
-            f"{path} cannot be read ({error.strerror}): get the whole release",
-            path=str(path),
-            key="tokenizer_sha256",
-        ) from None
-    found = hashlib.sha256(content).hexdigest()
-    if wanted is not None and found != wanted:
-        raise BundleError(
-            f"{path} has SHA-256 {found}, the checkpoint wants {wanted[:64]}: "
-            "get tokenizer and checkpoint of one release",
-            path=str(path),
-            key="tokenizer_sha256",
-        )
-    return content
-
-
-def _voice_files(folder: Path) -> dict[str, Path]:
-    voices = folder / "voices"
-    try:
-        files = sorted(voices.iterdir()) if voices.is_dir() else []
-        return {
-            each.stem: each
-            for each in files
-            if each.suffix == ".safetensors" and not each.name.startswith(".") and each.is_file()
-        }
-    except OSError as error:
-        raise BundleError(
-            f"{voices} cannot be listed ({error.strerror}): check its permissions",
-            path=str(voices),
-        ) from None
-
-
-def _no_voice(name: str, names: tuple[str, ...], folder: Path) -> str:
-    if not names:
-        return f"no voice {name!r}: {folder / 'voices'} has no voice profile, enrol one or name one"
-    near = difflib.get_close_matches(name, names, n=1, cutoff=_NEAR)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
-    return f"no voice {name[:80]!r} in {folder}: {hint}"
-
-
-def _inside(path: Path, folder: Path) -> bool:
-    """Say whether a file lies in the bundle once links are followed.
-
-    A hub cache keeps a release as links in `snapshots/REVISION` to files in `blobs`; both are
-    parts of the same release.
-    """
-    root = folder.resolve()
-    roots = [root]
-    if root.parent.name == "snapshots":
-        roots.append(root.parent.parent / "blobs")
-    found = path.resolve()
-    return any(found.is_relative_to(each) for each in roots)

@@ -9,6 +9,7 @@ from typing import Final
 
 from loudr_core.errors import BundleError
 from loudr_core.speech.loudr1.container import Header, read_header
+from loudr_core.speech.loudr1.files import entries, is_file, is_folder
 from loudr_core.speech.loudr1.json_values import parse_object, shown
 from loudr_core.speech.loudr1.manifest import check_declaration
 
@@ -50,13 +51,13 @@ def choose_checkpoint(path: Path) -> Path:
     BundleError
         There is none, there are several, or the one named is for another purpose.
     """
-    if path.is_file():
+    if is_file(path):
         return _for_synthesis(path)
-    if not path.is_dir():
+    if not is_folder(path):
         raise BundleError(
             f"bundle {path} is not there: give the folder with the checkpoint", path=str(path)
         )
-    known = [path / name for name in CHECKPOINT_NAMES if (path / name).is_file()]
+    known = [path / name for name in CHECKPOINT_NAMES if is_file(path / name)]
     if len(known) == 1:
         return _for_synthesis(known[0])
     return _only(path, known or _candidates(path))
@@ -79,20 +80,14 @@ def _only(folder: Path, candidates: list[Path]) -> Path:
 
 
 def _candidates(folder: Path) -> list[Path]:
-    try:
-        files = sorted(
-            each
-            for each in folder.iterdir()
-            if each.suffix == ".safetensors"
-            and not each.name.startswith(".")
-            and each.name != _VOICE_ENCODER
-            and each.is_file()
-        )
-    except OSError as error:
-        raise BundleError(
-            f"bundle {folder} cannot be listed ({error.strerror}): check its permissions",
-            path=str(folder),
-        ) from None
+    files = [
+        each
+        for each in entries(folder)
+        if each.suffix == ".safetensors"
+        and not each.name.startswith(".")
+        and each.name != _VOICE_ENCODER
+        and is_file(each)
+    ]
     roles = {each: _role(each) for each in files}
     declared = [each for each in files if roles[each] == _SYNTHESIS]
     return declared or [each for each in files if roles[each] != _ENROLMENT]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.loudr1.files import unreadable
 from loudr_core.speech.loudr1.json_values import parse_object, shown
 
 __all__ = [
@@ -93,7 +94,7 @@ def read_header(path: Path) -> Header:
                 raise _damaged(path, f"has {size} bytes, fewer than its header of {length}")
             text = file.read(length)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     fields = parse_object(text, what="safetensors header", path=path)
     metadata = _metadata(path, fields.pop(_METADATA, {}))
     payload = _LENGTH_BYTES + length
@@ -124,7 +125,7 @@ def read_tensor(path: Path, header: Header, name: str) -> NDArray[Any]:
     try:
         values = np.fromfile(path, _NUMPY[entry.dtype], count=count, offset=offset)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     if values.size != count:
         raise _damaged(path, f"is cut short inside tensor {name!r}", name)
     try:
@@ -164,7 +165,7 @@ def payload_sha256(path: Path) -> str:
                     digest.update(chunk)
                     left -= len(chunk)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
     return digest.hexdigest()
 
 
@@ -180,7 +181,7 @@ def file_sha256(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise unreadable(path, error) from None
 
 
 def encode_container(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
@@ -259,8 +260,3 @@ def _check_cover(path: Path, tensors: Mapping[str, TensorEntry], size: int) -> N
 def _damaged(path: Path, found: str, key: str = "") -> BundleError:
     context = {"key": key} if key else {}
     return BundleError(f"{path} {found}: {_AGAIN}", path=str(path), **context)
-
-
-def _unreadable(path: Path, error: OSError) -> BundleError:
-    reason = error.strerror or str(error)
-    return BundleError(f"{path} cannot be read ({reason}): check the path", path=str(path))

@@ -10,6 +10,7 @@ from typing import Final
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
+from loudr_core.speech.loudr1.files import is_file, is_folder, read_whole
 from loudr_core.speech.loudr1.json_values import parse_object, shown
 
 __all__ = ["RECORD_NAME", "check_export_record"]
@@ -59,7 +60,7 @@ def check_export_record(
         The record is damaged, leaves a graph out, or is of another checkpoint or algorithm.
     """
     path = folder / RECORD_NAME
-    if not path.exists():
+    if not (is_file(path) or is_folder(path)):
         return Finding(
             code="bundle-no-export-record",
             severity="warning",
@@ -87,15 +88,7 @@ def check_export_record(
 
 
 def _entries(path: Path) -> dict[str, Mapping[str, object]]:
-    try:
-        with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise BundleError(
-            f"{path} cannot be read ({error.strerror}): check the file", path=str(path)
-        ) from None
-    if len(text) > _MOST_BYTES:
-        raise BundleError(f"{path} is above 16 MiB, too large for a record", path=str(path))
+    text = read_whole(path, most_bytes=_MOST_BYTES, advice=_AGAIN)
     block = parse_object(text, what="export record", path=path).get(_BLOCK)
     if not isinstance(block, dict):
         raise _fault(path, _BLOCK, f"must be an object, found {shown(block)}")
