@@ -25,6 +25,8 @@ CLOSED = {
 
 SOLE_IMPORTER = {
     "onnxruntime": "loudr_core/speech/session.py",
+    "tokenizers": "loudr_core/speech/loudr1/text_tokens.py",
+    "loudkit": "loudr_core/speech/loudr1/funnel.py",
     "hibari": "loudr_core/speech/embedded_voice.py",
     "boto3": "loudr_core/store/s3.py",
     "botocore": "loudr_core/store/s3.py",
