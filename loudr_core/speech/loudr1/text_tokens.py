@@ -37,8 +37,8 @@ class TextTokenizer:
     Raises
     ------
     BundleError
-        The file cannot be read, lacks a token that the model needs, or has ids without an
-        embedding.
+        The file cannot be read, lacks a token that the model needs, cuts or pads texts, or has ids
+        without an embedding.
     """
 
     def __init__(self, tokenizer_json: bytes, *, n_embeddings: int | None = None) -> None:
@@ -46,6 +46,13 @@ class TextTokenizer:
         self._vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
         for token in _NEEDED:
             self._require(token, f"the tokenizer has no token {token}")
+        if self._tokenizer.truncation is not None or self._tokenizer.padding is not None:
+            # It would leave words out, or lengthen every text, without a word.
+            raise BundleError(
+                "the tokenizer cuts or pads its texts, which no bundle of this model asks for: "
+                "fetch the bundle again",
+                key=_KEY,
+            )
         greatest = max(self._vocabulary.values())
         if n_embeddings is not None and greatest >= n_embeddings:
             raise BundleError(
@@ -111,8 +118,8 @@ class TextTokenizer:
             raise SynthesisError(
                 "the text holds half a surrogate pair, which is no character"
             ) from error
-        except Exception as error:
-            reason = " ".join(str(error).split())[:200]
+        except BaseException as error:
+            reason = _reason(error)
             raise SynthesisError(f"the tokenizer refused the text: {reason}") from error
 
     def _require(self, token: str, what: str) -> None:
@@ -130,9 +137,19 @@ def _tagged(text: str, language: str) -> str:
 def _parse(tokenizer_json: bytes) -> Tokenizer:
     try:
         return Tokenizer.from_str(tokenizer_json.decode("utf-8"))
-    except Exception as error:
-        # The library has no class of its own for what it finds wrong with a file.
-        reason = " ".join(str(error).split())[:200]
+    except BaseException as error:
+        reason = _reason(error)
         raise BundleError(
             f"tokenizer.json cannot be read: {reason}; fetch the bundle again", key=_KEY
         ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """Return what the library says in one line; raise again what is not about its input.
+
+    It has no class of its own for a bad file or text, and what it did not foresee comes as a
+    panic of its Rust side, which is no `Exception`.
+    """
+    if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        raise error
+    return " ".join(str(error).split())[:200]
