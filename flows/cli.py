@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from flows.bundle_cli import app as bundle_app
+
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
@@ -26,6 +28,7 @@ app = typer.Typer(
     add_completion=True,
     cls=TyperGroup,
 )
+app.add_typer(bundle_app, name="bundle")
 
 Book = Annotated[Path, typer.Argument(help="EPUB, Markdown or text file.", metavar="BOOK")]
 Books = Annotated[
@@ -41,7 +44,20 @@ Bundle = Annotated[Path | None, typer.Option(help="Folder with the engine's mode
 Voice = Annotated[str | None, typer.Option(help="A voice of the engine: `loudr voices`.")]
 Speed = Annotated[float | None, typer.Option(help="1 is the voice's own pace; 0.5 to 2.")]
 Store = Annotated[
-    str | None, typer.Option(help="Where plans, takes and results lie; default: loudr's home.")
+    str | None,
+    typer.Option(
+        help="Where plans, takes and results lie: a folder or s3://bucket/prefix; "
+        "default: loudr's home."
+    ),
+]
+Dest = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder, or s3://bucket/prefix, for the finished files.",
+        metavar="DEST",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 BookId = Annotated[str, typer.Argument(help="As `loudr status` lists it; a unique start will do.")]
@@ -73,13 +89,12 @@ def plan(
 @app.command(
     epilog="Examples: [bold]loudr render moby-dick.epub -o audiobooks[/bold]  ·  "
     "[bold]loudr render books/ -o audiobooks[/bold]  ·  "
-    "[bold]loudr render novel.epub --chapters 1-2[/bold]"
+    "[bold]loudr render novel.epub --chapters 1-2[/bold]  ·  "
+    "[bold]loudr render novel.epub --store s3://books/loudr -o s3://books/out[/bold]"
 )
 def render(
     books: Books,
-    dest: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the finished files.", metavar="DEST")
-    ] = Path(),
+    dest: Dest = ".",
     profile: Profile = None,
     engine: Engine = None,
     bundle: Bundle = None,
@@ -134,9 +149,7 @@ def rerender(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**64 - 1, help="This seed; a fresh one otherwise.")
     ] = None,
-    dest: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for the finished files.", metavar="DEST")
-    ] = Path(),
+    dest: Dest = ".",
     store: Store = None,
     json: Json = False,
 ) -> None:

@@ -20,6 +20,7 @@ from flows.configuration import load
 from flows.opening import engine_pool, open_render, open_settings_store, pool_size
 from flows.request import RenderRequest
 from loudr_core.render.book import BookRender, RenderOptions
+from loudr_core.render.destination import open_destination
 from tasks.assemble import master, measure
 from tasks.plan import plan
 from tasks.publish import publish
@@ -62,7 +63,7 @@ def render_book(request: RenderRequest) -> dict[str, Any]:
         on_stage("mastering")
         master(render, label)
         on_stage("publishing")
-        result = publish(render, Path(request.dest) if request.dest else None, label)
+        result = publish(render, request.dest, label)
         artifacts.publish_tables(made, result)
         opened.result = result
     return result.as_dict()
@@ -97,6 +98,8 @@ def _opened(request: RenderRequest) -> Iterator[live.LiveRender]:
         yield found
         return
     settings = load(request.profile)
+    if request.dest:
+        open_destination(request.dest)  # known now, and not after a night
     store = open_settings_store(settings)
     size = pool_size(settings)
     with engine_pool(settings, store, size=size) as pool:

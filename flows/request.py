@@ -37,7 +37,7 @@ class RenderRequest(BaseModel):
     book : str
         Path of an EPUB, Markdown or text file.
     dest : str or None
-        Folder that receives the finished files; only the store when None.
+        Folder or `s3://bucket/prefix` that receives the finished files; only the store when None.
     profile : str or None
         A TOML file or the name of a shipped profile.
     chapters : list of int or None

@@ -12,6 +12,6 @@ __all__ = ["publish"]
 
 
 @task(name="publish", task_run_name="publish {label}", tags=["publish"], **STEP)
-def publish(render: BookRender, dest: Path | None, label: str) -> RenderResult:
+def publish(render: BookRender, dest: str | Path | None, label: str) -> RenderResult:
     """Encode the book, write its M4B under the final name when whole, and file the result."""
     return render.publish(dest)

@@ -23,6 +23,7 @@ from flows.progress_bar import progress_bar
 from flows.request import parse_chapters
 from loudr_core.errors import BookError, ConfigError, LoudrError
 from loudr_core.render.book import BookRender, RenderOptions
+from loudr_core.render.destination import open_destination
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
 
@@ -35,7 +36,7 @@ def run(
     books: Sequence[Path],
     settings: Settings,
     *,
-    dest: Path,
+    dest: str | Path,
     chapters: str | None,
     allow_gaps: bool,
     replan: bool,
@@ -50,6 +51,7 @@ def run(
     """
     files = _files(books)
     wanted = _chapters(chapters)
+    open_destination(dest)  # a bucket that is not there is known now, and not after a night
     cancel = threading.Event()
     codes: list[int] = []
     documents: list[dict[str, Any]] = []
@@ -84,7 +86,7 @@ def run(
     return codes[0] if codes else 0
 
 
-def _render_one(render: BookRender, dest: Path, execution: Execution) -> RenderResult:
+def _render_one(render: BookRender, dest: str | Path, execution: Execution) -> RenderResult:
     started = time.monotonic()
     with progress_bar(render, quiet=not sys.stderr.isatty()) as bar:
         bar.stage("planning")

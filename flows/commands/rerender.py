@@ -29,7 +29,7 @@ def run(
     findings: bool,
     chapter: int | None,
     seed: int | None,
-    dest: Path,
+    dest: str | Path,
     json_out: bool,
 ) -> int:
     """Give the chosen segments a seed, kept for later plans too, and render the book again."""

@@ -36,7 +36,7 @@ class LocalExecution:
         self._imported = threading.Thread(target=_import_flow, name="import-flow", daemon=True)
         self._imported.start()
 
-    def run(self, render: BookRender, dest: Path, on_stage: OnStage) -> RenderResult:
+    def run(self, render: BookRender, dest: str | Path, on_stage: OnStage) -> RenderResult:
         """Return the result of the book."""
         self._imported.join()
         if self._server is not None:

@@ -316,8 +316,8 @@ class BookRender:
 
     # --- publish
 
-    def publish(self, dest: Path | None) -> RenderResult:
-        """Write the M4B, deliver it to a folder, and file the result in the store.
+    def publish(self, dest: str | Path | None) -> RenderResult:
+        """Write the M4B, deliver it to a folder or a bucket, and file the result in the store.
 
         Raises
         ------

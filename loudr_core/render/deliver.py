@@ -1,7 +1,6 @@
 """Write a mastered book to its M4B, and file what came of it."""
 
 import json
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from loudr_core.publish.cover import Cover, prepare_cover
 from loudr_core.publish.m4b import ChapterMark, M4bSpec, write_m4b
 from loudr_core.publish.names import file_name
 from loudr_core.publish.tags import Tags
+from loudr_core.render.destination import StorePrefix, open_destination
 from loudr_core.render.finish import Mastered, MasteredPcm, levels_json
 from loudr_core.render.layout import BookLayout
 from loudr_core.render.pcm import BookPcm
@@ -34,7 +34,7 @@ def write_book(
     *,
     store: ObjectStore,
     output: OutputProfile,
-    dest: Path | None,
+    dest: str | Path | None,
     workers: int,
     partial: bool,
     cancel: threading.Event,
@@ -45,8 +45,8 @@ def write_book(
 
     Parameters
     ----------
-    dest : Path or None
-        Folder of deliverables; the store gets the file when None.
+    dest : str, Path or None
+        Folder or `s3://` prefix of deliverables; the store gets the file when None.
     workers : int
         Threads that encode.
     partial : bool
@@ -83,15 +83,8 @@ def write_book(
     )
     name = file_name(_title(plan, layout, partial=partial), ".m4b", fallback=plan.book_id)
     packets = _stoppable(packets, cancel)
-    if dest is not None:
-        written = write_m4b(dest / name, packets, spec)
-        where = str(written.path)
-    else:
-        key = f"{plan.folder}/out/{name}"
-        with tempfile.TemporaryDirectory(prefix="loudr-") as aside:
-            written = write_m4b(Path(aside) / name, packets, spec)
-            store.put_file(key, written.path)
-        where = f"{store.url}/{key}"
+    place = StorePrefix(store, f"{plan.folder}/out") if dest is None else open_destination(dest)
+    written, where = place.deliver(name, lambda path: write_m4b(path, packets, spec))
     file = RenderedFile(
         path=where,
         format="m4b",
