@@ -5,7 +5,7 @@ A parent decides from these how many processes to start, while nothing of an eng
 
 from loudr_core.speech.protocol import EngineLimits
 
-__all__ = ["EMBEDDED", "FAKE"]
+__all__ = ["EMBEDDED", "FAKE", "LOUDR1"]
 
 EMBEDDED = EngineLimits(
     max_characters=1200,
@@ -31,4 +31,24 @@ FAKE = EngineLimits(
     max_seconds=60.0,
     seconds_per_character=(0.04, 0.09),
     peak_memory_bytes=150 * 2**20,
+)
+
+LOUDR1 = EngineLimits(
+    max_characters=600,
+    # A chunk of at most 127 characters is one window, and a window costs the renderer the same
+    # however little it holds. Sentences are packed up to here, so nearly all are one window.
+    target_characters=120,
+    # The languages that the tokenizer has a tag for (loudr-1 specification, section 6).
+    languages=frozenset({"da", "de", "en", "es", "fi", "fr", "it", "nl", "no", "pl", "pt", "sv"}),
+    # 600 characters are at most ten chunks, each two windows of 10.2 s when cut again, at half the
+    # pace.
+    max_seconds=410.0,
+    # 25 tokens a second. Speech cannot stop before 1.2 tokens a text token (0.05 s), of which a
+    # byte-pair token may hold two characters and the silence at the edges is trimmed; rows of more
+    # than 4 tokens a text token (0.16 s) and 40 are stopped.
+    seconds_per_character=(0.03, 0.16),
+    # Graphs of 2.5 GB loaded once, packed weights, tables and one window's activations.
+    peak_memory_bytes=3 * 2**30,
+    # One thread: 28 s for a full window of 10 s.
+    real_time_factor=2.8,
 )

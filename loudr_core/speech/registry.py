@@ -15,11 +15,12 @@ __all__ = ["ENGINES", "engine_limits", "open_engine"]
 
 ENGINES = {
     "embedded": "loudr_core.speech.embedded:open_embedded",
+    "loudr1": "loudr_core.speech.loudr1.engine:open_loudr1",
     "fake": "loudr_core.testing:open_fake",
 }
 """Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""
 
-_LIMITS = {"embedded": limits.EMBEDDED, "fake": limits.FAKE}
+_LIMITS = {"embedded": limits.EMBEDDED, "loudr1": limits.LOUDR1, "fake": limits.FAKE}
 
 
 def open_engine(
