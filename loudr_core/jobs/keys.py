@@ -5,6 +5,7 @@ time, no place in the book.
 """
 
 from loudr_core.canonical import digest, low64
+from loudr_core.seeds import derive
 
 __all__ = [
     "MAX_ATTEMPTS",
@@ -21,18 +22,6 @@ MAX_ATTEMPTS = 3
 """Renderings of one segment outside an engine's own retries."""
 
 _ATTEMPT_STREAM = 1 << 20
-_MASK = (1 << 64) - 1
-
-
-def derive(seed: int, stream: int) -> int:
-    """Return the seed of a stream of a seed, both in [0, 2^64).
-
-    References
-    ----------
-    The loudr-1 specification, section 8.1: (seed * 0x9E3779B97F4A7C15 + stream *
-    0xBF58476D1CE4E5B9) mod 2^64.
-    """
-    return (seed * 0x9E3779B97F4A7C15 + stream * 0xBF58476D1CE4E5B9) & _MASK
 
 
 def segment_seed(
