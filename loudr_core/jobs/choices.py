@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from loudr_core.canonical import digest
 from loudr_core.speech.orders import Choice, Order, audio_key
+from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = ["finished", "pcm_digest", "read_choice", "split_finished"]
@@ -36,17 +37,18 @@ def split_finished(
     store: ObjectStore, orders: Sequence[Order]
 ) -> tuple[dict[str, Choice], list[Order]]:
     """Return the choices that exist, by job key, and the orders still to do, one per job key."""
-    done: dict[str, Choice] = {}
-    missing: dict[str, Order] = {}
+    wanted: dict[str, Order] = {}
     for order in orders:
-        if order.job_key in done or order.job_key in missing:
-            continue
-        choice = finished(store, order)
+        wanted.setdefault(order.job_key, order)
+    done: dict[str, Choice] = {}
+    missing: list[Order] = []
+    found = in_lanes(store, lambda order: finished(store, order), wanted.values())
+    for order, choice in zip(wanted.values(), found, strict=True):
         if choice is None:
-            missing[order.job_key] = order
+            missing.append(order)
         else:
             done[order.job_key] = choice
-    return done, list(missing.values())
+    return done, missing
 
 
 def pcm_digest(choices: Iterable[Choice]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 
 from loudr_core.jobs.table import Job
 from loudr_core.speech.orders import Choice
+from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = ["Standing", "latest_choices", "standing_of"]
@@ -44,10 +45,15 @@ def standing_of(store: ObjectStore, jobs: Sequence[Job]) -> Standing:
 
 def latest_choices(store: ObjectStore, jobs: Sequence[Job]) -> dict[str, Choice]:
     """Return job key to a choice made for it; with several policies the last by name counts."""
-    found: dict[str, Choice] = {}
-    for key in dict.fromkeys(job.job_key for job in jobs):
-        for name in store.list(f"choice/{key[:2]}/{key}-"):
-            data = store.get(name)
-            if data is not None:
-                found[key] = Choice.from_dict(json.loads(data))
+    keys = list(dict.fromkeys(job.job_key for job in jobs))
+    found = in_lanes(store, lambda key: _latest(store, key), keys)
+    return {key: choice for key, choice in zip(keys, found, strict=True) if choice is not None}
+
+
+def _latest(store: ObjectStore, job_key: str) -> Choice | None:
+    found = None
+    for name in store.list(f"choice/{job_key[:2]}/{job_key}-"):
+        data = store.get(name)
+        if data is not None:
+            found = Choice.from_dict(json.loads(data))
     return found

@@ -7,6 +7,7 @@ needs the same memory. Pauses are digital silence.
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from loudr_core.audio.takefile import decode_samples, from_pcm24
 from loudr_core.errors import StoreError
 from loudr_core.render.layout import BookLayout, PlacedTake
 from loudr_core.speech.orders import audio_key
+from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = ["BookPcm"]
@@ -56,15 +58,18 @@ class BookPcm:
         """
         out = np.zeros(n_samples, np.float32)
         end = start + n_samples
+        takes = list(self._takes(start, end))
+        for take, samples in zip(takes, in_lanes(self._store, self._samples, takes), strict=True):
+            low, high = max(start, take.start), min(end, take.end)
+            out[low - start : high - start] = samples[low - take.start : high - take.start]
+        return out
+
+    def _takes(self, start: int, end: int) -> Iterator[PlacedTake]:
         place = max(0, bisect_right(self._starts, start) - 1)
         for chapter in self._layout.chapters[place:]:
             if chapter.start >= end:
                 break
-            for take in chapter.takes_in(start, end):
-                low, high = max(start, take.start), min(end, take.end)
-                samples = self._samples(take)
-                out[low - start : high - start] = samples[low - take.start : high - take.start]
-        return out
+            yield from chapter.takes_in(start, end)
 
     def _samples(self, take: PlacedTake) -> Mono:
         with self._lock:

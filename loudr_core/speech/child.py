@@ -35,6 +35,8 @@ class Ticket:
     future: "Future[Outcome]"
     deaths: list[str] = field(default_factory=list)
     """What ended each process that had this order in flight."""
+    spoken: bool = False
+    """Whether the engine is done with it and only the store is not."""
 
 
 class Child:
@@ -93,10 +95,21 @@ class Child:
         """Whether something did not fit into the pipe yet."""
         return bool(self._outgoing)
 
+    @property
+    def unspoken(self) -> int:
+        """Orders in flight that the engine is not done with."""
+        return sum(not ticket.spoken for ticket in self.in_flight.values())
+
+    def spoken(self, number: int) -> None:
+        """Note that the engine is done with an order."""
+        if number in self.in_flight:
+            self.in_flight[number].spoken = True
+
     def give(self, ticket: Ticket, order: dict[str, Any]) -> None:
         """Send an order; it is in flight from now on."""
-        if not self.in_flight:
+        if not self.unspoken:
             self.moved_at = time.monotonic()
+        ticket.spoken = False
         self.in_flight[ticket.number] = ticket
         self._say({"type": "order", "number": ticket.number, "order": order})
 

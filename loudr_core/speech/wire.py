@@ -1,7 +1,9 @@
 """What parent and engine process say to each other: JSON lines, one message each.
 
 Parent to child: one `start`, then `order`s. Child to parent: `ready` or `refused` once, then for
-each order `done`, or `error` when the store and not the engine failed. Seeds are decimal strings.
+each order `spoken` when the engine is done with it and `done` when it is stored, or `error` when
+the store and not the engine failed; `waiting` while it is the store that it waits for. Seeds are
+decimal strings.
 """
 
 import json

@@ -300,7 +300,7 @@ class EnginePool:
                     child.alone = True
                     child.give(ticket, order_to_json(ticket.order))
                     continue
-            while self._waiting and len(child.in_flight) <= self._batch():
+            while self._waiting and child.unspoken <= self._batch():
                 ticket = self._take(self._waiting)
                 if ticket is not None:
                     child.give(ticket, order_to_json(ticket.order))
@@ -335,6 +335,10 @@ class EnginePool:
             self._introduce(child, info_from_json(message["info"]))
         elif kind == "refused":
             self._give_up(error_from_json(message["error"]))
+        elif kind == "spoken":
+            child.spoken(int(message["number"]))
+        elif kind == "waiting":
+            pass  # for the store: that it says so keeps it from being taken to hang
         elif (ticket := child.in_flight.pop(int(message["number"]), None)) is not None:
             child.alone = False
             self.stats.answered += 1
@@ -396,7 +400,7 @@ class EnginePool:
         error = f"engine process died twice ({causes}), see {child.log.name}"
         choice = failed_choice(ticket.order, error)
         try:
-            store_choice(open_store(self._spec.store_url), ticket.order, choice)
+            store_choice(open_store(self._spec.store_url, ask=False), ticket.order, choice)
         except LoudrError as failure:
             self._resolve(ticket, failure)
             return
@@ -413,7 +417,7 @@ class EnginePool:
     def _find_hanging(self) -> None:
         now = time.monotonic()
         for child in self._children:
-            if child.ready and child.in_flight:
+            if child.ready and child.unspoken:
                 longest = max(t.order.est_audio_s for t in child.in_flight.values())
                 limit = max(self._hang_floor_s, _LIMIT_PER_AUDIO * longest)
             elif not child.ready:
