@@ -38,9 +38,10 @@ _AGAIN: Final = "copy the file again"
 _CHUNK_BYTES: Final = 1 << 20
 
 _NUMPY: Final[Mapping[str, str]] = {
-    "BOOL": "?", "U8": "u1", "I8": "i1", "U16": "<u2", "I16": "<i2", "F16": "<f2", "U32": "<u4",
-    "I32": "<i4", "F32": "<f4", "U64": "<u8", "I64": "<i8", "F64": "<f8",
+    "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "<i2", "U16": "<u2", "F16": "<f2", "I32": "<i4",
+    "U32": "<u4", "F32": "<f4", "F64": "<f8", "I64": "<i8", "U64": "<u8",
 }  # fmt: skip
+"""Types that numpy has, in the order of the safetensors library, which writes the last first."""
 _TORCH: Final[Mapping[str, str]] = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "F16": "float16",
     "BF16": "bfloat16", "U32": "uint32", "I32": "int32", "F32": "float32", "U64": "uint64",
@@ -185,7 +186,7 @@ def file_sha256(path: Path) -> str:
 
 
 def encode_container(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """Return a container's bytes: wide types first, names ascending, header padded to 8 bytes.
+    """Return a container's bytes, as the safetensors library orders and pads them.
 
     Raises
     ------
@@ -193,12 +194,13 @@ def encode_container(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str,
         A tensor's type has no spelling in the container.
     """
     spelled = {np.dtype(code): name for name, code in _NUMPY.items()}
+    ranks = {type_: rank for rank, type_ in enumerate(spelled)}
     for name, values in tensors.items():
         if values.dtype not in spelled:
             raise ValueError(f"tensor {name!r} has type {values.dtype}, which has no spelling")
     header: dict[str, object] = {_METADATA: dict(metadata)}
     payload = bytearray()
-    for name in sorted(tensors, key=lambda name: (-tensors[name].itemsize, name)):
+    for name in sorted(tensors, key=lambda name: (-ranks[tensors[name].dtype], name)):
         values = tensors[name]
         start = len(payload)
         payload += np.ascontiguousarray(values).tobytes()
