@@ -1,8 +1,8 @@
 """A take as bytes: 24-bit mono FLAC whose samples come back exactly.
 
 Engines make float32 samples. From the take on, everything downstream starts from 24-bit integers,
-so that a take read from the store and a take fresh from an engine are the same numbers. The only
-importer of soundfile; mutagen writes the tags, since libsndfile has a few fixed names only.
+so that a take read from the store and a take fresh from an engine are the same numbers. soundfile
+codes the samples; mutagen writes the tags, since libsndfile has a few fixed names only.
 """
 
 import hashlib

@@ -54,7 +54,8 @@ _FLOAT, _INT = "tensor(float)", "tensor(int64)"
 class Signature:
     """What goes into a graph and what must come out; None is an axis of any length.
 
-    An output that the caller reshapes has an empty shape here: nothing is asked of its axes.
+    An output that the caller reshapes has an empty shape here: nothing is asked of its axes. One of
+    an empty kind may have any.
     """
 
     inputs: tuple[Port, ...]
@@ -253,7 +254,7 @@ def open_graphs(
 def _check(name: str, path: Path, side: str, expected: Port, found: Port | None) -> None:
     if found is None:
         raise _refused(name, path, f"has no {side} {expected.name!r}")
-    if found.kind != expected.kind:
+    if expected.kind and found.kind != expected.kind:
         raise _refused(
             name, path, f"has {side} {expected.name!r} of {found.kind}, expected {expected.kind}"
         )

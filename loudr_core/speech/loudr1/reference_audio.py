@@ -23,13 +23,15 @@ _APPENDED_SECONDS = 0.4
 _ADVICE = "take 5 to 10 seconds of one person speaking, without music or noise"
 
 
-def check_reference(samples: Mono, sample_rate_hz: int) -> None:
+def check_reference(samples: Mono, sample_rate_hz: int, *, what: str = "recording") -> None:
     """Refuse a recording that no voice can be made from.
 
     Parameters
     ----------
     samples : float32, shape (n,)
     sample_rate_hz : int
+    what : str
+        What to call the recording in an error.
 
     Raises
     ------
@@ -46,25 +48,25 @@ def check_reference(samples: Mono, sample_rate_hz: int) -> None:
     seconds = len(samples) / sample_rate_hz
     if seconds < MIN_SECONDS:
         raise ConfigError(
-            f"recording is {seconds:.2f} s long, a voice needs {MIN_SECONDS:g} s: {_ADVICE}",
+            f"{what} is {seconds:.2f} s long, a voice needs {MIN_SECONDS:g} s: {_ADVICE}",
             found=seconds, expected=MIN_SECONDS,
         )  # fmt: skip
     if seconds > MAX_SECONDS:
         raise ConfigError(
-            f"recording is {seconds:.1f} s long, at most {MAX_SECONDS:g} s are taken: cut it, "
+            f"{what} is {seconds:.1f} s long, at most {MAX_SECONDS:g} s are taken: cut it, "
             f"since only the first {PROMPT_SECONDS:g} s become the prompt",
             found=seconds, expected=MAX_SECONDS,
         )  # fmt: skip
     bad = int(np.count_nonzero(~np.isfinite(samples)))
     if bad:
         raise ConfigError(
-            f"recording has {bad} samples that are NaN or infinite: export it again as 24-bit WAV",
+            f"{what} has {bad} samples that are NaN or infinite: export it again as 24-bit WAV",
             found=bad,
         )
     peak = float(np.abs(samples).max())
     if peak < _SILENT_PEAK:
         raise ConfigError(
-            f"recording is silent (its peak is {peak:.1e} of full scale): {_ADVICE}", found=peak
+            f"{what} is silent (its peak is {peak:.1e} of full scale): {_ADVICE}", found=peak
         )
 
 
