@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from flows.bundle_cli import app as bundle_app
+from flows.voices_cli import app as voices_app
 
 __all__ = ["app", "main"]
 
@@ -29,6 +30,7 @@ app = typer.Typer(
     cls=TyperGroup,
 )
 app.add_typer(bundle_app, name="bundle")
+app.add_typer(voices_app, name="voices")
 
 Book = Annotated[Path, typer.Argument(help="EPUB, Markdown or text file.", metavar="BOOK")]
 Books = Annotated[
@@ -206,16 +208,6 @@ def check(
     from flows.commands import check as command
 
     raise typer.Exit(command.run(file, json_out=json))
-
-
-@app.command(epilog="Example: [bold]loudr voices --engine embedded[/bold]")
-def voices(
-    profile: Profile = None, engine: Engine = None, bundle: Bundle = None, json: Json = False
-) -> None:
-    """List the voices of an engine."""
-    from flows.commands import voices as command
-
-    command.run(_settings(profile, engine, bundle, None, None, None), json_out=json)
 
 
 @app.command(epilog="Example: [bold]loudr doctor[/bold]")

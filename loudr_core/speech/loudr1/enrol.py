@@ -25,7 +25,7 @@ from loudr_core.speech.loudr1.text_tokens import LANGUAGES
 from loudr_core.speech.loudr1.voice import VoiceProfile
 from loudr_core.speech.session import Port
 
-__all__ = ["ENROLMENT_SIGNATURES", "Enroller"]
+__all__ = ["ENROLMENT_SIGNATURES", "Enroller", "checked_language"]
 
 F32: TypeAlias = NDArray[np.float32]
 
@@ -116,7 +116,7 @@ class Enroller:
         SynthesisError
             A graph failed on this recording.
         """
-        spoken = _checked_language(language)
+        spoken = checked_language(language)
         check_reference(samples, sample_rate_hz, what=what)
         if pause:
             samples = end_in_silence(samples, sample_rate_hz)
@@ -175,7 +175,14 @@ class Enroller:
         return self._graphs[graph].run({name: np.ascontiguousarray(value)})[0]
 
 
-def _checked_language(language: str) -> str:
+def checked_language(language: str) -> str:
+    """Return the language as profiles hold it, in lower case.
+
+    Raises
+    ------
+    ConfigError
+        It is none of `LANGUAGES`.
+    """
     spoken = language.lower()
     if spoken not in LANGUAGES:
         raise ConfigError(
