@@ -4,6 +4,7 @@ It cannot speak. Tests of what a bundle must hold change one thing of it and loo
 table of zeros is a hole in the file, so that a bundle costs kilobytes and milliseconds.
 """
 
+import functools
 import hashlib
 import json
 import math
@@ -81,6 +82,17 @@ def write_checkpoint(
     tensors: Mapping[str, tuple[str, list[int]]] = TENSORS,
 ) -> Path:
     """Write a container of zeros; a manifest that is a string is written as it stands."""
+    start, size = _container(manifest, tensors)
+    with path.open("wb") as file:
+        file.write(start)
+        file.truncate(len(start) + size)
+    return path
+
+
+def _container(
+    manifest: Mapping[str, Any] | str | None, tensors: Mapping[str, tuple[str, list[int]]]
+) -> tuple[bytes, int]:
+    """Return a container's bytes up to its payload, and the bytes of that."""
     header: dict[str, Any] = {}
     if manifest is not None:
         text = manifest if isinstance(manifest, str) else json.dumps(manifest)
@@ -90,19 +102,26 @@ def write_checkpoint(
         end = at + SIZES[dtype] * math.prod(shape)
         header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, end]}
         at = end
-    text = json.dumps(header)
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text.encode())
-        file.truncate(file.tell() + at)
-    return path
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text, at
 
 
-def write_export_record(folder: Path, checkpoint: Path, manifest: Mapping[str, Any]) -> Path:
-    """Write the record of all graphs in a folder, agreeing with the checkpoint."""
+@functools.lru_cache(maxsize=64)
+def _sha256(start: bytes, zeros: int) -> str:
+    return hashlib.sha256(start + bytes(zeros)).hexdigest()
+
+
+def write_export_record(
+    folder: Path,
+    checkpoint: Path,
+    manifest: Mapping[str, Any],
+    tensors: Mapping[str, tuple[str, list[int]]] = TENSORS,
+) -> Path:
+    """Write the record of all graphs in a folder, agreeing with the checkpoint of zeros."""
     algorithm = algorithm_from_manifest(manifest)
     entry = {
         "checkpoint": checkpoint.name,
-        "checkpoint_sha256": hashlib.sha256(checkpoint.read_bytes()).hexdigest(),
+        "checkpoint_sha256": _sha256(*_container(manifest, tensors)),
         "algorithm_fingerprint": algorithm_fingerprint(algorithm),
         "euler_steps": algorithm.euler_steps,
         "decode": algorithm.decode_mode,
@@ -153,12 +172,11 @@ def write_minimal(
     }
     values = changed(values, manifest or {})
     name = "loudr-1-turbo" if turbo else "loudr-1"
-    checkpoint = write_checkpoint(
-        folder / f"{name}.safetensors", values, TENSORS | FUSE_TENSORS if turbo else TENSORS
-    )
+    tensors = TENSORS | FUSE_TENSORS if turbo else TENSORS
+    checkpoint = write_checkpoint(folder / f"{name}.safetensors", values, tensors)
     for graph in TURBO_GRAPHS if turbo else GRAPHS:
         (folder / "onnx" / f"{graph}.onnx").write_bytes(graph.encode())
-    write_export_record(folder / "onnx", checkpoint, values)
+    write_export_record(folder / "onnx", checkpoint, values, tensors)
     write_voice(profile("ada"), folder / "voices" / "ada.safetensors")
     write_voice(profile("basia", language="pl"), folder / "voices" / "basia.safetensors")
     return folder
