@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from loudr_core.text.model import NotePolicy, PartPolicy, Pauses, TextOptions
+from loudr_core.errors import ConfigError
+from loudr_core.text.model import Normalizer, NotePolicy, PartPolicy, Pauses, TextOptions
 
 __all__ = [
     "LoudnessProfile",
@@ -42,7 +43,7 @@ class PauseProfile(_Model):
 
 
 class TextProfile(_Model):
-    """What of a book is read."""
+    """What of a book is read, and who makes spoken words of it."""
 
     boilerplate: PartPolicy = _TEXT.boilerplate
     notes: NotePolicy = _TEXT.notes
@@ -54,6 +55,8 @@ class TextProfile(_Model):
     merge_short: bool = _TEXT.merge_short
     announce_titles: bool = _TEXT.announce_titles
     default_language: str = _TEXT.default_language
+    normalizer: Normalizer = _TEXT.normalizer
+    """What makes spoken words of the text; "none" leaves that to the engine."""
 
 
 class LoudnessProfile(_Model):
@@ -95,7 +98,19 @@ class Profile(_Model):
     """Word to respelling."""
 
     def text_options(self, *, max_characters: int, target_characters: int) -> TextOptions:
-        """Return the options of the text stage for an engine's limits, in characters."""
+        """Return the options of the text stage for an engine's limits, in characters.
+
+        Raises
+        ------
+        ConfigError
+            Two text front ends would work on the same words.
+        """
+        if self.options.get("text_funnel") == "loudkit" and self.text.normalizer == "loudr":
+            raise ConfigError(
+                "text_funnel 'loudkit' makes spoken words itself: set text.normalizer to 'none', "
+                "or leave text_funnel at 'loudr'",
+                option="text_funnel",
+            )
         return TextOptions(
             max_characters=max_characters,
             target_characters=target_characters,

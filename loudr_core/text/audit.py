@@ -14,7 +14,7 @@ from loudr_core.book.extract import extract_characters
 from loudr_core.book.model import Book, Document
 from loudr_core.errors import BookError
 from loudr_core.text.draft import unspoken_words
-from loudr_core.text.model import Claim, Segment, Segmentation
+from loudr_core.text.model import Claim, Normalizer, Segment, Segmentation
 from loudr_core.text.speak import has_word, speak
 
 __all__ = ["AuditReport", "audit"]
@@ -193,7 +193,7 @@ def _check_segments(book: Book, segmentation: Segmentation) -> None:
                 _refuse_segment(book, segment, "it stands before the segment that precedes it")
             position = ordered[-1]
         _check_text(book, segment)
-        _check_words(book, segment)
+        _check_words(book, segment, segmentation.normalizer)
     for segment_id, places in claimed.items():
         href, start, _ = places[0]
         _refuse(
@@ -226,8 +226,8 @@ def _check_text(book: Book, segment: Segment) -> None:
         _refuse_segment(book, segment, "its text is longer than its slices joined")
 
 
-def _check_words(book: Book, segment: Segment) -> None:
-    normalized = speak(segment.text, segment.kind, segment.language)
+def _check_words(book: Book, segment: Segment, normalizer: Normalizer) -> None:
+    normalized = speak(segment.text, segment.kind, segment.language, normalizer)
     if normalized.spoken != segment.spoken:
         _refuse_segment(book, segment, "what is spoken is not its text normalised")
     missing = unspoken_words(segment.text, normalized)

@@ -9,6 +9,7 @@ from loudr_core.findings import Finding
 __all__ = [
     "Claim",
     "LeftOut",
+    "Normalizer",
     "NotePolicy",
     "PartPolicy",
     "Pauses",
@@ -18,6 +19,7 @@ __all__ = [
     "TextOptions",
 ]
 
+Normalizer = Literal["loudr", "none"]
 NotePolicy = Literal["end_of_chapter", "omit", "in_place"]
 PartPolicy = Literal["read", "omit"]
 
@@ -64,6 +66,9 @@ class TextOptions:
         Whether a chapter title that no block says is spoken as a generated segment.
     default_language : str
         BCP 47 tag for a book that names none.
+    normalizer : {"loudr", "none"}
+        What makes spoken words of the text; with "none" the words stay as they stand in the book,
+        white space tidied, for an engine that has a text front end of its own.
     """
 
     max_characters: int
@@ -94,6 +99,7 @@ class TextOptions:
     merge_short: bool = True
     announce_titles: bool = True
     default_language: str = "en"
+    normalizer: Normalizer = "loudr"
     pauses: Pauses = field(default_factory=Pauses)
 
 
@@ -186,3 +192,4 @@ class Segmentation:
     claims: tuple[Claim, ...]
     left_out: tuple[LeftOut, ...]
     findings: tuple[Finding, ...]
+    normalizer: Normalizer = "loudr"

@@ -84,6 +84,7 @@ def segment_book(book: Book, options: TextOptions) -> Segmentation:
         claims=tuple(result.claims),
         left_out=tuple(result.left_out),
         findings=tuple(result.findings),
+        normalizer=options.normalizer,
     )
 
 
@@ -107,7 +108,7 @@ def _add_chapter(
     if not (heard or bare_part):
         return
     if options.announce_titles and not chapter.title_in_text:
-        title = _title_unit(chapter, language)
+        title = _title_unit(chapter, language, options)
         if has_word(title.spoken):
             units.insert(0, title)
     if units:
@@ -136,7 +137,7 @@ def _number_units(
             text=unit.text,
             spoken=unit.spoken,
             spans=unit.spans,
-            inner=line_starts(unit.text, kind, unit.language),
+            inner=line_starts(unit.text, kind, unit.language, unit.normalizer),
             language=unit.language,
             pause_after_ms=pause_after(
                 kind,
@@ -173,9 +174,10 @@ def _report_lost(chapter: Chapter, result: _Result) -> None:
     )
 
 
-def _title_unit(chapter: Chapter, language: str) -> Unit:
+def _title_unit(chapter: Chapter, language: str, options: TextOptions) -> Unit:
     block = Block(kind="title", spans=())
-    return Unit(block, chapter.title, (), language, place=-1, whole=True, generated=True)
+    how = options.normalizer
+    return Unit(block, chapter.title, (), language, how, place=-1, whole=True, generated=True)
 
 
 def _units(
@@ -203,8 +205,9 @@ def _units(
             _leave_out(book, read.chapter, block, passage.slices, "no_words", result)
             continue
         own = block.language or language
-        if has_word(speak(block.generated, block.kind, own).spoken):
-            units.insert(0, Unit(block, block.generated, (), own, place, generated=True))
+        how = options.normalizer
+        if has_word(speak(block.generated, block.kind, own, how).spoken):
+            units.insert(0, Unit(block, block.generated, (), own, how, place, generated=True))
         units[0].breaks_before, scene_break = scene_break, False
         for unit in units:
             unit.moved = item.moved

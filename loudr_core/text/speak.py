@@ -4,14 +4,18 @@ A segment's text holds a newline wherever one block ends and the next begins. Th
 both come here, so that the audit can say again what the plan said.
 """
 
+import re
+
 from loudr_core.book.model import BlockKind
-from loudr_core.text.draft import Mapping, Normalized, unspoken_words
+from loudr_core.text.draft import Draft, Mapping, Normalized, unspoken_words
+from loudr_core.text.model import Normalizer
 from loudr_core.text.normalize import normalize
 
 __all__ = ["has_word", "line_starts", "speak", "unspoken"]
 
 _HEADINGS = frozenset({"title", "heading"})
-_CLOSERS = "\"')"
+_CLOSERS = "\"')”’»“‘«"
+_SPACES = re.compile(r"\s+")
 
 
 def has_word(text: str) -> bool:
@@ -19,7 +23,9 @@ def has_word(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def speak(text: str, kind: BlockKind, language: str) -> Normalized:
+def speak(
+    text: str, kind: BlockKind, language: str, normalizer: Normalizer = "loudr"
+) -> Normalized:
     """Return the spoken form of a segment's text.
 
     Parameters
@@ -30,6 +36,8 @@ def speak(text: str, kind: BlockKind, language: str) -> Normalized:
         Of all of them; headings are read as titles.
     language : str
         BCP 47 tag.
+    normalizer : {"loudr", "none"}
+        With "none" words and marks stay as they are, and only white space is tidied.
 
     Returns
     -------
@@ -37,12 +45,12 @@ def speak(text: str, kind: BlockKind, language: str) -> Normalized:
         Offsets are over the whole `text`.
     """
     if "\n" not in text:
-        return normalize(text, language=language, heading=kind in _HEADINGS)
+        return _speak_line(text, kind, language, normalizer)
     spoken = ""
     offsets: list[Mapping] = []
     position = 0
     for line in text.split("\n"):
-        part = normalize(line, language=language, heading=kind in _HEADINGS)
+        part = _speak_line(line, kind, language, normalizer)
         if spoken and part.spoken:
             spoken += _joint(spoken, part.spoken, kind)
         base = len(spoken)
@@ -61,27 +69,40 @@ def speak(text: str, kind: BlockKind, language: str) -> Normalized:
     return Normalized(spoken, tuple(offsets))
 
 
+def _speak_line(line: str, kind: BlockKind, language: str, normalizer: Normalizer) -> Normalized:
+    if normalizer == "loudr":
+        return normalize(line, language=language, heading=kind in _HEADINGS)
+    draft = Draft(line)
+    draft.rewrite("space", _SPACES, " ")
+    draft.rewrite("space", re.compile(r"^ | $"), "")
+    return draft.finish()
+
+
 def _joint(before: str, after: str, kind: BlockKind) -> str:
     """Return what parts two lines: a mark where the first has none and does not run on."""
-    if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—"):
+    if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—…"):
         return " "
     if kind in {"verse", "table"}:
         return ", "
     return " " if after.lstrip(_CLOSERS)[:1].islower() else ". "
 
 
-def line_starts(text: str, kind: BlockKind, language: str) -> tuple[int, ...]:
+def line_starts(
+    text: str, kind: BlockKind, language: str, normalizer: Normalizer = "loudr"
+) -> tuple[int, ...]:
     """Return the offsets in the spoken form at which the second and later lines of a text start."""
     starts = []
     lines = text.split("\n")
     for count in range(1, len(lines)):
-        before = speak("\n".join(lines[:count]), kind, language).spoken
-        after = normalize(lines[count], language=language, heading=kind in _HEADINGS).spoken
+        before = speak("\n".join(lines[:count]), kind, language, normalizer).spoken
+        after = _speak_line(lines[count], kind, language, normalizer).spoken
         if before and after:
             starts.append(len(before + _joint(before, after, kind)))
     return tuple(starts)
 
 
-def unspoken(text: str, kind: BlockKind, language: str) -> list[tuple[int, int]]:
+def unspoken(
+    text: str, kind: BlockKind, language: str, normalizer: Normalizer = "loudr"
+) -> list[tuple[int, int]]:
     """Return the words of a segment's text that its spoken form does not account for."""
-    return unspoken_words(text, speak(text, kind, language))
+    return unspoken_words(text, speak(text, kind, language, normalizer))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from loudr_core.book.model import Block, Span
 from loudr_core.text.cut import cut_long, pack
 from loudr_core.text.merge import SHORT_SHARE, group_short
-from loudr_core.text.model import TextOptions
+from loudr_core.text.model import Normalizer, TextOptions
 from loudr_core.text.passage import Passage
 from loudr_core.text.sentences import split_sentences
 from loudr_core.text.speak import has_word, speak
@@ -24,6 +24,7 @@ class Unit:
     text: str
     spans: tuple[Span, ...]
     language: str
+    normalizer: Normalizer
     place: int
     """Place of its block in the chapter's reading order."""
     whole: bool = False
@@ -36,7 +37,7 @@ class Unit:
     @property
     def spoken(self) -> str:
         """What an engine is to say."""
-        return speak(self.text, self.block.kind, self.language).spoken
+        return speak(self.text, self.block.kind, self.language, self.normalizer).spoken
 
 
 def block_units(
@@ -44,13 +45,14 @@ def block_units(
 ) -> Iterator[Unit]:
     """Yield the units of one block; none when it holds nothing to say."""
     kind, text = passage.block.kind, passage.text
-    if not has_word(speak(text, kind, language).spoken):
+    how = options.normalizer
+    if not has_word(speak(text, kind, language, how).spoken):
         return
     limit = options.max_characters
-    for start, end, own in _by_language(passage, language):
+    for start, end, own in _by_language(passage, language, how):
 
         def length(low: int, high: int, own: str = own) -> int:
-            spoken = speak(text[low:high].strip(), kind, own).spoken
+            spoken = speak(text[low:high].strip(), kind, own, how).spoken
             return len(spoken) if has_word(spoken) else 0
 
         if kind in {"title", "heading"}:
@@ -65,17 +67,19 @@ def block_units(
         for low, high in whole:
             low, high = _strip(text, low, high)
             complete = not text[:low].strip() and not text[high:].strip()
-            yield Unit(
-                passage.block, text[low:high], passage.spans(low, high), own, place, whole=complete
-            )
+            spans = passage.spans(low, high)
+            yield Unit(passage.block, text[low:high], spans, own, how, place, whole=complete)
 
 
-def _by_language(passage: Passage, language: str) -> Iterator[tuple[int, int, str]]:
+def _by_language(
+    passage: Passage, language: str, how: Normalizer
+) -> Iterator[tuple[int, int, str]]:
     """Yield stretches of sentences in one language that cover the passage."""
     start, current = 0, ""
     for low, high in split_sentences(passage.text, language):
         own = passage.language_of(low, high)
-        if not has_word(speak(passage.text[low:high], passage.block.kind, language).spoken):
+        spoken = speak(passage.text[low:high], passage.block.kind, language, how).spoken
+        if not has_word(spoken):
             own = current  # nothing to say, such as a lone note mark: it stays with its neighbour
         if low and own != current and has_word(passage.text[start:low]):
             yield start, low, current or language

@@ -134,7 +134,7 @@ def test_a_word_must_not_vanish(monkeypatch):
     import loudr_core.text.audit as module
     from loudr_core.text.draft import Draft
 
-    def forgetful(text, kind, language):
+    def forgetful(text, kind, language, normalizer):
         draft = Draft(text)
         import re
 
