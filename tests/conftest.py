@@ -1,9 +1,16 @@
 """Fixtures that every test may ask for."""
 
+import hashlib
+import importlib.util
 import itertools
 import os
-from collections.abc import Iterator
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -17,6 +24,47 @@ def test_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no test data at {path}; set LOUDR_TEST_DATA to run this test")
     return path
+
+
+@pytest.fixture(scope="session")
+def loudr1_bundles(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return what writes a tiny bundle once and gives its folder, which no test may change.
+
+    Its arguments are those of `write_bundle` in `tests/bundle/loudr1.py` after the folder. All
+    processes of a run share the folders: whoever is first to finish one has written it.
+    """
+    from loudr1 import write_bundle
+
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+
+    def bundle(**options: Any) -> Path:
+        kind = "loudr-1-turbo" if options.get("turbo") else "loudr-1"
+        name = hashlib.sha256(repr(sorted(options.items())).encode()).hexdigest()[:8]
+        folder = shared / f"bundle-{name}" / kind
+        if not folder.is_dir():
+            made = write_bundle(tmp_path_factory.mktemp("bundle") / kind, **options)
+            folder.parent.mkdir(exist_ok=True)
+            try:
+                made.rename(folder)
+            except OSError:  # another process was quicker
+                shutil.rmtree(made)
+        return folder
+
+    return bundle
+
+
+@pytest.fixture(scope="session")
+def loudr1_bundle(loudr1_bundles: Callable[..., Path]) -> Path:
+    """Return the folder of the tiny loudr-1 bundle, enrolment graphs included."""
+    return loudr1_bundles(enrolment=True)
+
+
+@pytest.fixture(scope="session")
+def turbo_bundle(loudr1_bundles: Callable[..., Path]) -> Path:
+    """Return the folder of the tiny loudr-1-turbo bundle, enrolment graphs included."""
+    return loudr1_bundles(turbo=True, enrolment=True)
 
 
 _buckets = itertools.count(1)
@@ -72,3 +120,38 @@ def bucket(s3_environment: str) -> str:
     client.create_bucket(Bucket=name)
     client.close()
     return name
+
+
+@pytest.fixture(scope="session")
+def enrolment_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a tiny loudr-1 bundle that has the enrolment graphs; nobody may change it."""
+    folder = tmp_path_factory.mktemp("enrolment") / "loudr-1"
+    script = ROOT / "tests" / "bundle" / "loudr1.py"
+    subprocess.run([sys.executable, script, folder, "--enrolment"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def faults() -> ModuleType:
+    """Return the module of the proxy that makes an S3 server fail: `FaultyS3`, `at_random`."""
+    path = Path(__file__).with_name("faulty_s3.py")
+    spec = importlib.util.spec_from_file_location("faulty_s3", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def faulty_s3(s3_environment: str, faults: ModuleType) -> Iterator[Callable[..., Any]]:
+    """Return a way to put such a proxy before the S3 server: `faulty_s3(rule, latency_s=…)`."""
+    proxies: list[Any] = []
+
+    def start(*arguments: Any, **options: Any) -> Any:
+        proxies.append(faults.FaultyS3(s3_environment, *arguments, **options))
+        return proxies[-1]
+
+    yield start
+    for proxy in proxies:
+        proxy.close()
