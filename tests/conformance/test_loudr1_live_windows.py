@@ -115,7 +115,7 @@ def test_token_checks(cases: list[list[Any]]) -> None:
 def test_framing(tokens: list[int], n_prompt: int, n_frames: int, draws: int) -> None:
     """60 windows."""
     rng = np.random.default_rng(draws)
-    parts = {
+    parts: dict[str, Any] = {
         "name": "random",
         "speaker_embedding": np.ones(256, np.float32),
         "flow_embedding": np.ones(192, np.float32),

@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from loudr_core.speech.loudr1.philox import UniformRow, philox_4x32_10, uniforms, uniforms_at
+from loudr_core.speech.loudr1.philox import UniformField, philox_4x32_10, uniforms, uniforms_at
 
 KNOWN_ANSWERS = [
     ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
@@ -22,9 +23,9 @@ KNOWN_ANSWERS = [
 
 @pytest.mark.parametrize(("counter", "key", "wanted"), KNOWN_ANSWERS)
 def test_known_answers(
-    counter: tuple[int, ...], key: tuple[int, int], wanted: tuple[int, ...]
+    counter: tuple[int, int, int, int], key: tuple[int, int], wanted: tuple[int, ...]
 ) -> None:
-    words = philox_4x32_10(*counter, *key)  # type: ignore[arg-type]
+    words = philox_4x32_10(*counter, k0=key[0], k1=key[1])
     assert tuple(int(word) for word in words) == wanted
 
 
@@ -58,12 +59,14 @@ def test_a_column_is_the_same_alone_and_in_its_row() -> None:
     assert uniforms_at(99, 3, 17, []).shape == (0,)
 
 
-def test_lanes_are_written_where_asked() -> None:
-    row = UniformRow(99, 3, 17)
-    into = np.empty((6, 4))
-    blocks = np.arange(6, dtype=np.uint64)
-    assert row.lanes(blocks, out=into.T).base is into
-    np.testing.assert_array_equal(into.reshape(-1), uniforms(99, 3, 17, 1, 24)[0])
+def test_blocks_of_several_rows() -> None:
+    field = UniformField(99, 3)
+    blocks = np.array([0, 2, 1, 2], np.uint64)
+    rows = np.array([17, 17, 18, 2**32 + 18], np.uint64)
+    whole = uniforms(99, 3, 17, 2, 12).reshape(2, 3, 4)
+    found = field.lanes(rows, blocks)
+    np.testing.assert_array_equal(found.T, [whole[0, 0], whole[0, 2], whole[1, 1], whole[1, 2]])
+    np.testing.assert_array_equal(field.lanes(17, blocks).T, whole[0, [0, 2, 1, 2]])
 
 
 def test_only_low_bits_of_an_address_matter() -> None:
@@ -76,8 +79,10 @@ def test_only_low_bits_of_an_address_matter() -> None:
 
 def test_numpy_integers_are_integers() -> None:
     wide = uniforms(2**64 - 1, 1, 2, 1, 4)
-    np.testing.assert_array_equal(uniforms(np.uint64(2**64 - 1), np.int32(1), 2, 1, 4), wide)
-    np.testing.assert_array_equal(uniforms(np.int64(-1), 1, np.int8(2), 1, 4), wide)
+    top: Any = np.uint64(2**64 - 1)
+    small: Any = np.int8
+    np.testing.assert_array_equal(uniforms(top, small(1), 2, 1, 4), wide)
+    np.testing.assert_array_equal(uniforms(small(-1), 1, small(2), 1, 4), wide)
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_the_peak_begins_above_the_floor_and_is_the_highest() -> None:
 
 def test_the_peak_is_not_kept_unless_asked_for() -> None:
     logits = np.array([0.0, 1.0, 2.0], np.float32)
-    options = {"seed": 3, "stop_token": 1, "eos_floor": 0}
+    options: dict[str, Any] = {"seed": 3, "stop_token": 1, "eos_floor": 0}
     blind = Sampler(Sampling(), observe=False, **options)
     sighted = Sampler(Sampling(), **options)
     for step in range(50):

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,8 +41,9 @@ def test_the_first_of_each_keeps_its_seed() -> None:
 
 
 def test_numpy_seeds_do_not_overflow() -> None:
-    assert seeds.derive(np.int64(-1), np.int32(3)) == seeds.derive(-1, 3)
-    assert seeds.derive(np.uint64(2**64 - 1), 3) == seeds.derive(-1, 3)
+    low: Any = np.int64(-1)
+    top: Any = np.uint64(2**64 - 1)
+    assert seeds.derive(low, 3) == seeds.derive(top, 3) == seeds.derive(-1, 3)
 
 
 def test_places_are_counted_from_zero() -> None:

@@ -8,13 +8,14 @@ References
 The loudr-1 specification, sections 8.4, 8.5, 14 (step 7) and 15.
 """
 
+import itertools
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from loudr_core.speech.loudr1.algorithm import MEL_BINS, MEL_FRAMES, VOCODER_SAMPLES
-from loudr_core.speech.loudr1.philox import UniformRow, uniforms, uniforms_at
+from loudr_core.speech.loudr1.philox import UniformField, uniforms, uniforms_at
 
 __all__ = ["flow_prior", "gaussian_field", "gumbel_at", "vocoder_noise", "vocoder_phases"]
 
@@ -82,15 +83,21 @@ def gaussian_field(seed: int, stream: int, rows: int, columns: int) -> NDArray[n
     """
     if rows < 0 or columns < 0:
         raise ValueError(f"{rows} rows of {columns} columns: neither can be below 0")
-    blocks = np.arange(-(-columns // 4), dtype=np.uint64)
-    field = np.empty((rows, 4 * len(blocks)), np.float32)
-    for row in range(rows):
-        radius, angle = UniformRow(seed, stream, row), UniformRow(seed, stream + 1, row)
-        for start in range(0, len(blocks), _BLOCKS):
-            part = blocks[start : start + _BLOCKS]
-            normal = _box_muller(radius.lanes(part), angle.lanes(part))
-            field[row, 4 * start : 4 * (start + len(part))].reshape(-1, 4).T[:] = normal
-    return np.ascontiguousarray(field[:, :columns])
+    n_blocks = -(-columns // 4)
+    field = np.empty((rows, n_blocks, 4), np.float32)
+    radius, angle = UniformField(seed, stream), UniformField(seed, stream + 1)
+    across = max(1, min(n_blocks, _BLOCKS))
+    down = _BLOCKS // across
+    for row, start in itertools.product(range(0, rows, down), range(0, n_blocks, across)):
+        part = field[row : row + down, start : start + across]
+        height, width, _ = part.shape
+        at = (
+            np.repeat(np.arange(row, row + height, dtype=np.uint64), width),
+            np.tile(np.arange(start, start + width, dtype=np.uint64), height),
+        )
+        normal = _box_muller(radius.lanes(*at), angle.lanes(*at))
+        part[:] = normal.T.reshape(height, width, 4)
+    return np.ascontiguousarray(field.reshape(rows, 4 * n_blocks)[:, :columns])
 
 
 def _box_muller(u1: NDArray[np.float64], u2: NDArray[np.float64]) -> NDArray[np.float64]:

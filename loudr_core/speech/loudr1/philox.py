@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["UniformRow", "philox_4x32_10", "uniforms", "uniforms_at"]
+__all__ = ["UniformField", "philox_4x32_10", "uniforms", "uniforms_at"]
 
 Words: TypeAlias = NDArray[np.uint64]
 """32-bit words, each in a uint64, so that a product keeps its high half."""
@@ -79,10 +79,9 @@ def uniforms(
         raise ValueError(f"{n_rows} rows of {n_columns} columns: neither can be below 0")
     out = np.empty((n_rows, n_columns))
     blocks = np.arange(-(-n_columns // _LANES), dtype=np.uint64)
-    lanes = np.empty((len(blocks), _LANES))
+    field = UniformField(seed, stream)
     for i in range(n_rows):
-        UniformRow(seed, stream, first_row + i).lanes(blocks, out=lanes.T)
-        out[i] = lanes.reshape(-1)[:n_columns]
+        out[i] = field.lanes(first_row + i, blocks).T.reshape(-1)[:n_columns]
     return out
 
 
@@ -109,55 +108,52 @@ def uniforms_at(seed: int, stream: int, row: int, columns: ArrayLike) -> NDArray
     if at.size and int(at.min()) < 0:
         raise ValueError(f"column {int(at.min())}: columns are counted from 0")
     at = at.astype(np.uint64)
-    lanes = UniformRow(seed, stream, row).lanes(at // np.uint64(_LANES))
+    lanes = UniformField(seed, stream).lanes(row, at // np.uint64(_LANES))
     chosen: NDArray[np.float64] = lanes[
         (at % np.uint64(_LANES)).astype(np.intp), np.arange(len(at))
     ]
     return chosen
 
 
-class UniformRow:
-    """One row of the field of uniform numbers, four columns a block.
+class UniformField:
+    """A field of uniform numbers, four columns a block.
 
     Parameters
     ----------
-    seed, stream, row : int
-        Of any size and sign; their low 64, 32 and 32 bits matter.
+    seed, stream : int
+        Of any size and sign; their low 64 and 32 bits matter.
     """
 
-    def __init__(self, seed: int, stream: int, row: int) -> None:
+    def __init__(self, seed: int, stream: int) -> None:
         seed = int(seed)
         self._keys = _round_keys(seed, seed >> 32)
         self._tail = np.uint64(int(stream) & 0xFFFFFFFF)
-        self._row = np.uint64(int(row) & 0xFFFFFFFF)
 
-    def lanes(
-        self, blocks: Words, *, out: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """Return the numbers of some blocks, block b holding columns 4b to 4b + 3.
+    def lanes(self, rows: int | Words, blocks: Words) -> NDArray[np.float64]:
+        """Return the numbers of some blocks, block b of a row holding columns 4b to 4b + 3.
 
         Parameters
         ----------
+        rows : int, or uint64, shape (n,)
+            The row of all blocks, or of each; the low 32 bits matter.
         blocks : uint64, shape (n,)
-        out : float64, shape (4, n), optional
-            Where to write them; any strides.
 
         Returns
         -------
         float64, shape (4, n)
-            Lane by lane.
+            Lane by lane: its transpose has the columns in order.
         """
+        if not isinstance(rows, np.ndarray):
+            rows = np.array(int(rows) & 0xFFFFFFFF, np.uint64)
         even = np.empty((2, len(blocks)), np.uint64)
         even[0], even[1] = blocks & _LOW, self._tail
         odd = np.empty_like(even)
-        odd[0], odd[1] = self._row, 0
+        odd[0], odd[1] = rows & _LOW, 0
         even, odd = _encrypt(even, odd, self._keys)
-        if out is None:
-            out = np.empty((_LANES, len(blocks)))
-        for lanes, words in ((out[0::2], even), (out[1::2], odd)):
-            np.add(words, 0.5, out=lanes)
-            np.multiply(lanes, 2.0**-32, out=lanes)
-        return out
+        out = np.empty((_LANES, len(blocks)))
+        np.add(even, 0.5, out=out[0::2])
+        np.add(odd, 0.5, out=out[1::2])
+        return np.multiply(out, 2.0**-32, out=out)
 
 
 def _round_keys(k0: int, k1: int) -> Words:
