@@ -4,7 +4,6 @@ Prepared once, cut into chunks, each chunk continuing the tokens before it, the 
 laid end to end (loudr-1 specification, sections 13 and 17).
 """
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from loudr_core.speech.loudr1.carry import carry, check_speech_tokens
 from loudr_core.speech.loudr1.chunking import split_text
 from loudr_core.speech.loudr1.detectors import Verdict
 from loudr_core.speech.loudr1.seeds import chunk_seed
+from loudr_core.speech.loudr1.stretch import check_speed
 from loudr_core.speech.loudr1.timeline import ChunkSpan, ChunkTiming, timeline
 from loudr_core.speech.loudr1.voice import VoiceProfile
 from loudr_core.speech.loudr1.window import (
@@ -134,8 +134,7 @@ def prepare(order: PassageOrder, funnel: Callable[[str, str], str]) -> str:
     """
     if not order.text.strip():
         raise SynthesisError("there is nothing to speak: the text is empty")
-    if not (math.isfinite(order.speed) and 0.5 <= order.speed <= 2.0):
-        raise ValueError(f"speed {order.speed} is outside 0.5 to 2")
+    check_speed(order.speed)
     text = funnel(order.text, order.spoken_language)
     if not text.strip():
         raise SynthesisError("there is nothing to speak: the text funnel leaves nothing of it")
