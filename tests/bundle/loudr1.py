@@ -35,7 +35,14 @@ from safetensors.numpy import save_file
 from loudr_core.speech.loudr1.fingerprint import algorithm_fingerprint
 from loudr_core.speech.loudr1.manifest import algorithm_from_manifest
 
-__all__ = ["REMOVED", "TRIGGERS", "checkpoint_name", "refresh_records", "write_bundle"]
+__all__ = [
+    "REMOVED",
+    "TRIGGERS",
+    "checkpoint_name",
+    "refresh_records",
+    "write_bundle",
+    "write_files",
+]
 
 REMOVED = object()
 """As a value in `manifest`: the key is left out."""
@@ -79,10 +86,7 @@ def write_bundle(
         Added to the logit of the stop token: below zero, rows grow long.
     """
     rng = np.random.default_rng([seed, turbo])
-    (folder / "voices").mkdir(parents=True, exist_ok=True)
-    (folder / "onnx").mkdir(exist_ok=True)
-    document = json.dumps(tokenizer_document(), ensure_ascii=False)
-    (folder / "tokenizer.json").write_text(document, "utf-8")
+    (folder / "onnx").mkdir(parents=True, exist_ok=True)
     tensors = _tensors(rng, turbo=turbo)
     speech_rows = tensors["t3.speech_emb.weight"].astype(np.float32)
     head_weights = heads(rng, stop_bias=stop_bias)
@@ -91,15 +95,41 @@ def write_bundle(
         graphs |= enrolment_graphs(rng)
     for name, graph in graphs.items():
         write_graph(graph, folder / "onnx" / f"{name}.onnx")
+    write_files(folder, tensors, turbo=turbo, seed=seed, voices=voices, manifest=manifest)
+    return folder
+
+
+def write_files(
+    folder: Path,
+    tensors: Mapping[str, NDArray[Any]],
+    *,
+    turbo: bool,
+    seed: int = 1,
+    voices: Sequence[str] = ("ada", "bob", "cleo"),
+    manifest: Mapping[str, Any] | None = None,
+) -> None:
+    """Write everything of a bundle that is no graph, around the graphs that lie there already.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds `onnx/*.onnx`.
+    tensors : mapping
+        Of the checkpoint, by name.
+    turbo, seed, voices, manifest
+        As `write_bundle` takes them.
+    """
+    (folder / "voices").mkdir(parents=True, exist_ok=True)
+    document = json.dumps(tokenizer_document(), ensure_ascii=False)
+    (folder / "tokenizer.json").write_text(document, "utf-8")
     declared = _manifest(tensors, document.encode(), turbo=turbo) | dict(manifest or {})
     declared = {key: value for key, value in declared.items() if value is not REMOVED}
     text = json.dumps(declared, sort_keys=True)
-    save_file(tensors, folder / checkpoint_name(turbo=turbo), metadata={"manifest": text})
+    save_file(dict(tensors), folder / checkpoint_name(turbo=turbo), metadata={"manifest": text})
     (folder / "manifest.json").write_text(json.dumps(declared, indent=1, sort_keys=True), "utf-8")
     for place, name in enumerate(voices):
         _write_voice(folder / "voices" / f"{name}.safetensors", place, seed)
     refresh_records(folder, turbo=turbo)
-    return folder
 
 
 def refresh_records(folder: Path, *, turbo: bool = False, fingerprint: str | None = None) -> None:
@@ -174,7 +204,9 @@ def _fuse(rng: np.random.Generator) -> dict[str, NDArray[np.float16]]:
     }
 
 
-def _manifest(tensors: dict[str, NDArray[Any]], tokenizer: bytes, *, turbo: bool) -> dict[str, Any]:
+def _manifest(
+    tensors: Mapping[str, NDArray[Any]], tokenizer: bytes, *, turbo: bool
+) -> dict[str, Any]:
     declared: dict[str, Any] = {
         "format": "loudkit-checkpoint",
         "format_version": 2 if turbo else 1,
@@ -241,7 +273,7 @@ def _write_voice(path: Path, place: int, seed: int) -> None:
     save_file(tensors, path, metadata={"voice": json.dumps(header)})
 
 
-def _payload_sha256(tensors: dict[str, NDArray[Any]]) -> str:
+def _payload_sha256(tensors: Mapping[str, NDArray[Any]]) -> str:
     """Digest names, dtypes, shapes and bytes; loudr-1 specification, section 3.3."""
     digest = hashlib.sha256()
     for name, tensor in sorted(tensors.items()):
