@@ -120,7 +120,8 @@ class Enroller:
         check_reference(samples, sample_rate_hz, what=what)
         if pause:
             samples = end_in_silence(samples, sample_rate_hz)
-            check_reference(samples, sample_rate_hz, what=f"{what}, cut at its last pause,")
+        heard = samples[: int(PROMPT_SECONDS * sample_rate_hz)]
+        check_reference(heard, sample_rate_hz, what=f"the prompt (first 10 s) of {what}")
         full = resample_sinc(samples, sample_rate_hz, _RATE_HZ)
         prompt = full[: int(PROMPT_SECONDS * _RATE_HZ)]
         flow = resample_sinc(prompt, _RATE_HZ, _SPEAKER_RATE_HZ)
