@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -8,8 +10,17 @@ from loudr_core.testing import EngineConformance
 
 
 @pytest.fixture(scope="class")
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return open_engine(**request.cls.arguments)
+def engine(request: pytest.FixtureRequest, loudr1_bundles: Callable[..., Path]) -> Engine:
+    suite = request.cls
+    if issubclass(suite, _WithBundle):
+        suite.arguments = {**suite.arguments, "bundle": str(loudr1_bundles(**suite.bundle))}
+    return open_engine(**suite.arguments)
+
+
+class _WithBundle(EngineConformance):
+    """The arguments get the folder of a bundle that is written for the suite."""
+
+    bundle: ClassVar[dict[str, Any]]
 
 
 class TestFakeEngine(EngineConformance):
@@ -22,3 +33,15 @@ class TestFakeEngineInBatches(EngineConformance):
 
 class TestEmbeddedEngine(EngineConformance):
     arguments: ClassVar[dict[str, Any]] = {"name": "embedded"}
+
+
+@pytest.mark.slow
+class TestLoudr1(_WithBundle):
+    arguments: ClassVar[dict[str, Any]] = {"name": "loudr1"}
+    bundle: ClassVar[dict[str, Any]] = {"turbo": False}
+
+
+@pytest.mark.slow
+class TestLoudr1Turbo(_WithBundle):
+    arguments: ClassVar[dict[str, Any]] = {"name": "loudr1", "threads": 2}
+    bundle: ClassVar[dict[str, Any]] = {"turbo": True}
