@@ -269,6 +269,10 @@ class MemoryStore:
             keys = sorted(key for key in self._objects if key.startswith(prefix))
         yield from keys
 
+    def now_s(self) -> float:
+        """Return the time."""
+        return time.time()
+
     def entries(self, prefix: str) -> Iterator[StoredObject]:
         """Yield what `list` does, with size, version and time of each object."""
         for key in self.list(prefix):

@@ -71,3 +71,7 @@ class ObjectStore(Protocol):
     def entries(self, prefix: str) -> Iterator[StoredObject]:
         """Yield what `list` does, with size, version and time of each object."""
         ...
+
+    def now_s(self) -> float:
+        """Return the time by the clock that `StoredObject.modified_s` is of, to a second."""
+        ...

@@ -12,6 +12,7 @@ AWS tools and go nowhere else.
 """
 
 import contextlib
+import email.utils
 import functools
 import hashlib
 import itertools
@@ -253,6 +254,21 @@ class S3Store:
             if not page.get("IsTruncated"):
                 return
             asked["ContinuationToken"] = page["NextContinuationToken"]
+
+    def now_s(self) -> float:
+        """Return the time that the server puts on its answers."""
+        with self._asking("list", ""):
+            answer = self._client.list_objects_v2(
+                Bucket=self._bucket, Prefix=self._start, MaxKeys=1
+            )
+        headers = answer["ResponseMetadata"]["HTTPHeaders"]
+        try:
+            return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
+        except (KeyError, ValueError):
+            raise StoreError(
+                f"{self._place('')} does not say what time it is: its answers have no Date",
+                bucket=self._bucket,
+            ) from None
 
     def _name(self, key: str) -> str:
         return self._start + check_key(key)

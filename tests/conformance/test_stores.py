@@ -153,6 +153,15 @@ def test_entries_say_size_version_and_time(store: ObjectStore) -> None:
     assert second.modified_s >= first.modified_s
 
 
+def test_its_clock_is_the_one_of_its_objects(store: ObjectStore) -> None:
+    before = store.now_s()
+    store.put("one", b"1")
+    (entry,) = store.entries("one")
+    after = store.now_s()
+    assert before - 1.1 <= entry.modified_s <= after + 1.1
+    assert list(store.list("")) == ["one"], "asking for the time leaves nothing behind"
+
+
 @pytest.mark.parametrize("size", [0, 1, 3_000_000])
 def test_a_file_is_put_whole_and_stays(store: ObjectStore, tmp_path: Path, size: int) -> None:
     path = tmp_path / "file"
