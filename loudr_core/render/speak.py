@@ -13,7 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
 from typing import Protocol
 
-from loudr_core.errors import QualityError
+from loudr_core.errors import LoudrError, QualityError
 from loudr_core.jobs.choices import finished, split_finished
 from loudr_core.jobs.orders import Shard
 from loudr_core.jobs.plan import Plan
@@ -103,7 +103,6 @@ class Speaking:
         with self._start_lock:
             if self._started:
                 return
-            self._started = True
             done, missing = split_finished(self._store, self._orders)
             self._choices.update(done)
             self._progress.begin(
@@ -114,9 +113,9 @@ class Speaking:
                 ),
             )
             for order in missing:
-                future = self._pool.submit(order)
-                self._futures[order.job_key] = future
-                future.add_done_callback(self._counting(order))
+                if order.job_key not in self._futures:
+                    self._give_out(order)
+            self._started = True
 
     def wait_for(self, orders: Sequence[Order]) -> list[Outcome]:
         """Return when the orders are finished, with the outcomes of those this run gave out.
@@ -159,9 +158,26 @@ class Speaking:
             suspect=len(suspect),
         )
 
+    def _give_out(self, order: Order) -> None:
+        future = self._pool.submit(order)
+        self._futures[order.job_key] = future
+        future.add_done_callback(self._counting(order))
+
+    def _give_out_again(self, orders: Sequence[Order]) -> None:
+        """Submit anew what failed for a reason that may have passed, such as a store's outage."""
+        with self._start_lock:
+            for order in orders:
+                future = self._futures.get(order.job_key)
+                if future is None or not future.done() or future.cancelled():
+                    continue
+                error = future.exception()
+                if isinstance(error, LoudrError) and error.retryable:
+                    self._give_out(order)
+
     def _answers(
         self, orders: Sequence[Order], file: Callable[[list[Outcome]], None]
     ) -> list[Outcome]:
+        self._give_out_again(orders)
         keys = dict.fromkeys(order.job_key for order in orders)
         pending = {self._futures[key] for key in keys if key in self._futures}
         outcomes: list[Outcome] = []

@@ -20,7 +20,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -178,12 +178,17 @@ class S3Store:
             f"cannot write {self._place(key)}: it comes and goes; run again", bucket=self._bucket
         )
 
-    def put_file(self, key: str, path: Path) -> None:
+    def put_file(self, key: str, path: Path, *, labels: Mapping[str, str] | None = None) -> None:
         """Write a file's bytes as the object, without holding them in memory.
 
         A long file goes up in parts and appears under its key when the last one is in. The
         object's metadata holds the SHA-256 of the file; when the object is there with the same
         size and SHA-256, nothing is sent. After the upload both are read back.
+
+        Parameters
+        ----------
+        labels : mapping of str to str, optional
+            Words about the object, in ASCII, kept in its metadata: `labels` gives them back.
 
         Raises
         ------
@@ -197,7 +202,7 @@ class S3Store:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
                 if self._holds(key, size, digest):
                     return
-                extra: dict[str, Any] = {"Metadata": {_SHA256: digest}}
+                extra: dict[str, Any] = {"Metadata": {**(labels or {}), _SHA256: digest}}
                 if path.suffix in _TYPES:
                     extra["ContentType"] = _TYPES[path.suffix]
                 if size <= self._part_bytes:
@@ -216,6 +221,14 @@ class S3Store:
                     "or the server lost its metadata; run again",
                     bucket=self._bucket,
                 )
+
+    def labels(self, key: str) -> Mapping[str, str] | None:
+        """Return the labels of an object, None when there is no object."""
+        with self._asking("look for", key):
+            there = self._head(key)
+        if there is None:
+            return None
+        return {name: value for name, value in there["Metadata"].items() if name != _SHA256}
 
     def exists(self, key: str) -> bool:
         """Say whether there is an object."""
@@ -373,12 +386,19 @@ def _made(
         response_checksum_validation="when_required",
     )
     try:
-        return boto3.session.Session().client(
+        client = boto3.session.Session().client(
             "s3", endpoint_url=endpoint_url, region_name=region, config=config
         )
     except (BotoCoreError, ValueError) as error:
-        reason = re.sub(r"//[^/@\s]*@", "//***@", " ".join(str(error).split()))
+        reason = re.sub(r"[^/@\s]+@", "***@", " ".join(str(error).split()))
         raise ConfigError(f"the AWS configuration cannot be used: {reason}") from error
+    client.meta.events.register_last("before-call.s3", _without_waiting)
+    return client
+
+
+def _without_waiting(params: dict[str, Any], **_: object) -> None:
+    """Send a body with its headers, and not after a round trip in which the server agrees to it."""
+    params["headers"].pop("Expect", None)
 
 
 def _code(error: ClientError) -> str:

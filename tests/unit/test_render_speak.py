@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from loudr_core.canonical import canonical_json
-from loudr_core.errors import QualityError, StoreError
+from loudr_core.errors import QualityError, StoreError, StoreUnavailable
 from loudr_core.findings import Finding
 from loudr_core.jobs.orders import Shard, cut_shards
 from loudr_core.jobs.plan import Plan
@@ -315,3 +315,55 @@ def test_waiting_for_some_does_not_wait_for_all(store: MemoryStore) -> None:
     pool.resolve(2, ok)
     (outcome,) = render.wait_for(orders[2:3])
     assert outcome.id == "c001-s0003"
+
+
+def test_what_an_outage_kept_from_being_stored_is_given_out_again() -> None:
+    """A step that is tried again asks for the segment again, and only for that."""
+    store = MemoryStore()
+    pool = Pool(store, answer=None)
+    orders = [order(number) for number in range(3)]
+    render = speaking(pool, orders)
+    render.start()
+    pool.resolve(0, ok)
+    pool.resolve(2, ok)
+    down = StoreUnavailable("no answer")
+    threading.Timer(0.1, pool.futures[1].set_exception, (down,)).start()
+    shard = Shard(number=0, orders=tuple(orders))
+    with pytest.raises(StoreUnavailable):
+        render.speak(shard)
+    pool.answer = ok
+    result = render.speak(shard)
+    assert [each.id for each in pool.submitted] == [each.id for each in (*orders, orders[1])]
+    assert (result.segments, result.rendered, result.failed) == (3, 3, 0)
+
+
+def test_what_a_store_refuses_is_not_given_out_again() -> None:
+    store = MemoryStore()
+    pool = Pool(store, answer=None)
+    render = speaking(pool, [order(0)])
+    render.start()
+    pool.futures[0].set_exception(StoreError("denied"))
+    for _ in range(2):
+        with pytest.raises(StoreError, match="denied"):
+            render.wait_for([order(0)])
+    assert len(pool.submitted) == 1
+
+
+def test_an_outage_at_the_start_gives_nothing_out_and_is_tried_again() -> None:
+    class Down(MemoryStore):
+        down = True
+
+        def get(self, key: str) -> bytes | None:
+            if self.down:
+                raise StoreUnavailable("no answer")
+            return super().get(key)
+
+    store = Down()
+    pool = Pool(store)
+    render = speaking(pool, [order(0), order(1)])
+    with pytest.raises(StoreUnavailable):
+        render.start()
+    assert pool.submitted == []
+    store.down = False
+    assert len(render.wait_for([order(0), order(1)])) == 2
+    assert len(pool.submitted) == 2
