@@ -29,7 +29,7 @@ class Funnel(Protocol):
         ...
 
     def prepare(self, text: str, language: str) -> str:
-        """Return the text as it is spoken, without white space at its ends.
+        """Return the text as it is spoken.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class _LoudkitFunnel:
 
     def prepare(self, text: str, language: str) -> str:
         try:
-            return self._speech_text(text, language).strip()
+            return self._speech_text(text, language)
         except Exception as error:
             # ValueError for a number that its grammar cannot say; whatever it is, one text's fault.
             reason = " ".join(str(error).split())[:200]
