@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -47,10 +48,13 @@ def extract(document):
 
 
 @settings(max_examples=150, deadline=None)
-@given(texts=st.lists(paragraphs(), min_size=1, max_size=12))
-def test_every_plan_is_lossless_and_within_its_limit(texts):
+@given(
+    texts=st.lists(paragraphs(), min_size=1, max_size=12),
+    normalizer=st.sampled_from(["loudr", "loudr", "none"]),
+)
+def test_every_plan_is_lossless_and_within_its_limit(texts, normalizer):
     book = make_book(texts)
-    segmentation = segment_book(book, OPTIONS)
+    segmentation = segment_book(book, replace(OPTIONS, normalizer=normalizer))
     report = audit(book, segmentation, extract=extract)
     assert report.lossless
     assert report.spoken_chars == report.source_chars
