@@ -6,7 +6,6 @@ is one object of such a file; its methods return a key's value in the wanted typ
 """
 
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -161,7 +160,10 @@ class Section:
     def wholes(self, key: str) -> tuple[int, ...]:
         """Return a list of whole numbers, in the file's order; empty when the key is absent."""
         values = self._list(key, self._values.get(key, []))
-        return tuple(self._whole(f"{key}[{index}]", each) for index, each in enumerate(values))
+        places = [f"{key}[{index}]" for index in range(len(values))]
+        # The reference reads the numbers of a list as floats, which shows beyond 2^53.
+        numbers = [self._number(*each) for each in zip(places, values, strict=True)]
+        return tuple(self._whole(*each) for each in zip(places, numbers, strict=True))
 
     def numbers_or_null(self, key: str) -> tuple[float, ...] | None:
         """Return a list of numbers, or None when the key is null or absent."""
@@ -197,8 +199,9 @@ class Section:
             raise self.fault(key, f"is too large: {shown(value)}") from None
 
     def _whole(self, key: str, value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        number = self._number(key, value)
+        if not number.is_integer():
             raise self.fault(key, f"must be a whole number, found {shown(value)}")
-        if isinstance(value, float) and not (math.isfinite(value) and value == int(value)):
-            raise self.fault(key, f"must be a whole number, found {shown(value)}")
-        return int(value)
+        return int(number)

@@ -1,9 +1,9 @@
 """From a bundle's manifest to its algorithm; loudr-1 specification, sections 3.8, 4.1 and 4.2.
 
 Absent keys take defaults, unknown keys are ignored, and a value of a wrong type or out of its
-range is a `BundleError` that names the key. Two differences from the reference are deliberate:
-the entries of `chunking.split_on` and `chunking.abbreviations` must be strings (the reference
-spells other values as Python would), and both must be lists.
+range is a `BundleError` that names the key. One difference from the reference is deliberate:
+`chunking.split_on` and `chunking.abbreviations` must be lists of strings, where the reference
+spells other values as Python would.
 """
 
 from collections.abc import Mapping

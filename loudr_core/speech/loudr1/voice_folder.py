@@ -27,11 +27,12 @@ def voice_files(bundle: Path) -> dict[str, Path]:
     voices = bundle / _FOLDER
     if not is_folder(voices):
         return {}
-    return {
+    files = {
         each.stem: each
         for each in entries(voices)
         if each.suffix == _SUFFIX and not each.name.startswith(".") and is_file(each)
     }
+    return dict(sorted(files.items()))
 
 
 def voice_in_folder(bundle: Path, name: str) -> VoiceProfile:
