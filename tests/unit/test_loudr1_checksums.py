@@ -200,3 +200,17 @@ def test_a_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this file system has only names that are text")
     assert states(folder)["\\xff.txt"] == "unlisted"
+
+
+def test_names_of_several_lines_and_files_that_go_are_one_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tree(tmp_path, FILES)
+    (folder / "two\nlines.txt").write_text("x")
+    assert states(folder)["two\\nlines.txt"] == "unlisted"
+
+    def gone(path: Path) -> str:
+        raise BundleError(f"{path} cannot be read (gone)", path=str(path))
+
+    monkeypatch.setattr("loudr_core.speech.loudr1.checksums.file_sha256", gone)
+    assert states(folder)["a.bin"] == "refused"

@@ -70,6 +70,7 @@ BROKEN: list[tuple[object, str]] = [
     (one(lambda graphs: graphs.pop("vocoder.onnx")), "vocoder.onnx is not recorded"),
     (one(lambda graphs: graphs.update(x=5)), "graphs.x must be an object"),
     (one(lambda graphs: graphs.update(x={})), "several exports"),
+    (one(lambda graphs: graphs.update({"x\n" * 9999: 5})), "must be an object"),
     (one(lambda graphs: graphs["vocoder.onnx"].update(euler_steps=1)), "several exports"),
     (each(euler_steps=1), "euler_steps is 1, the checkpoint's is 2"),
     (each(euler_steps=True), "must be a string or integer"),

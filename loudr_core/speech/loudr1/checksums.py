@@ -127,7 +127,10 @@ def _compare(name: str, wanted: str | None, file: Path | None, *, official: bool
         if name.endswith(_WEIGHTS) or official:
             return CheckedFile(name, "refused", f"not listed in {SUMS_NAME}")
         return CheckedFile(name, "unlisted", f"not listed in {SUMS_NAME}, so not compared")
-    found = file_sha256(file)
+    try:
+        found = file_sha256(file)
+    except BundleError as error:
+        return CheckedFile(name, "refused", error.message)
     if found != wanted:
         return CheckedFile(name, "mismatch", f"SHA-256 is {found}, {SUMS_NAME} has {wanted}")
     return CheckedFile(name, "ok")
@@ -184,7 +187,9 @@ def _files(folder: Path) -> dict[str, Path]:
 
 def _spelled(path: Path) -> str:
     # SHA256SUMS is UTF-8, and lists no name with a backslash: one that is not stays unlisted.
-    return path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    # Nor does it list one of several lines.
+    name = path.as_posix().encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return name.replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _name_problem(name: str) -> str | None:

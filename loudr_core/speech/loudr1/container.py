@@ -154,7 +154,7 @@ def payload_sha256(path: Path) -> str:
                 entry = header.tensors[name]
                 if entry.dtype not in _TORCH:
                     raise BundleError(
-                        f"{path}: tensor {name!r} has type {entry.dtype}, which has no digest",
+                        f"{path}: tensor {shown(name)} has type {entry.dtype}, which has no digest",
                         path=str(path),
                         key=name,
                     )
@@ -219,7 +219,7 @@ def _metadata(path: Path, value: object) -> Mapping[str, str]:
         raise _damaged(path, f"has metadata that is {shown(value)}, not an object")
     for key, each in value.items():
         if not isinstance(each, str):
-            raise _damaged(path, f"has metadata {key!r} that is {shown(each)}, not a string")
+            raise _damaged(path, f"has metadata {shown(key)} that is {shown(each)}, not a string")
     return value
 
 

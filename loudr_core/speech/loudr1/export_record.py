@@ -94,7 +94,7 @@ def _entries(path: Path) -> dict[str, Mapping[str, object]]:
         raise _fault(path, _BLOCK, f"must be an object, found {shown(block)}")
     for name, entry in block.items():
         if not isinstance(entry, dict):
-            raise _fault(path, f"{_BLOCK}.{name}", f"must be an object, found {shown(entry)}")
+            raise _fault(path, _place(name), f"must be an object, found {shown(entry)}")
     return block
 
 
@@ -106,7 +106,7 @@ def _common(path: Path, entries: dict[str, Mapping[str, object]]) -> dict[str, o
         for key, value in values.items():
             if isinstance(value, bool) or not isinstance(value, str | int | None):
                 raise _fault(
-                    path, f"{_BLOCK}.{name}.{key}", f"must be a string or integer, {shown(value)}"
+                    path, _place(name, key), f"must be a string or integer, found {shown(value)}"
                 )
         if common is None:
             common = values
@@ -114,11 +114,16 @@ def _common(path: Path, entries: dict[str, Mapping[str, object]]) -> dict[str, o
             if values[key] != common[key]:
                 raise _fault(
                     path,
-                    f"{_BLOCK}.{name}.{key}",
+                    _place(name, key),
                     f"is {_spelled(values[key])}, another graph's is {_spelled(common[key])}: "
                     f"the graphs are of several exports, {_AGAIN}",
                 )
     return common or dict.fromkeys(_COMPARED)
+
+
+def _place(name: str, *key: str) -> str:
+    # Names are the file's own: one of a thousand letters or of several lines is shown escaped.
+    return ".".join((_BLOCK, name if name.isprintable() and len(name) < 80 else shown(name), *key))
 
 
 def _spelled(value: object) -> str:
