@@ -96,7 +96,13 @@ class Shard:
         return f"{self.orders[0].id}..{self.orders[-1].id}"
 
 
-def cut_shards(orders: Sequence[Order], *, workers: int, canary: int = 0) -> list[Shard]:
+def cut_shards(
+    orders: Sequence[Order],
+    *,
+    workers: int,
+    canary: int = 0,
+    audio_s: tuple[float, float] = _SHARD_AUDIO_S,
+) -> list[Shard]:
     """Return the orders cut into shards of about a quarter of a worker's share, in book order.
 
     Parameters
@@ -105,10 +111,12 @@ def cut_shards(orders: Sequence[Order], *, workers: int, canary: int = 0) -> lis
         Engine processes that will share the work.
     canary : int
         Orders of the first shard, which is small so that a bad set-up shows early.
+    audio_s : tuple of float
+        Seconds of audio, as estimated, of the smallest and the largest shard.
     """
     total = sum(order.est_audio_s for order in orders)
     share = total / (workers * _SHARDS_PER_WORKER)
-    size = max(min(max(share, _SHARD_AUDIO_S[0]), _SHARD_AUDIO_S[1]), total / _MOST_SHARDS)
+    size = max(min(max(share, audio_s[0]), audio_s[1]), total / _MOST_SHARDS)
     cuts: list[list[Order]] = [[]]
     filled = 0.0
     for place, order in enumerate(orders):

@@ -1,0 +1,343 @@
+"""Speak books on other machines: shards become runs of `render-shard` on a pool of workers.
+
+To the stages of a render this is a pool of engine processes like the one on this machine: orders
+in, outcomes out. Behind it stands a thread for each book, whose campaign gives the shards out. Only
+the store is believed.
+"""
+
+import contextlib
+import logging
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+
+from flows.execution.campaign import Campaign, Terms
+from flows.execution.shard_runs import ShardRuns, Unreachable
+from flows.shard_request import ShardEngine, ShardRequest
+from loudr_core.errors import DeviceError, LoudrError
+from loudr_core.jobs.choices import finished
+from loudr_core.jobs.orders import cut_shards
+from loudr_core.jobs.plan import Plan
+from loudr_core.render.reconcile import ShardStanding
+from loudr_core.render.shard import found_outcome
+from loudr_core.render.shard_files import (
+    Entry,
+    clear_shards,
+    engine_folder,
+    read_info,
+    write_orders,
+)
+from loudr_core.speech.orders import Order, Outcome
+from loudr_core.speech.wire import EngineInfo, EngineSpec
+from loudr_core.store.lanes import in_lanes
+from loudr_core.store.protocol import ObjectStore
+
+__all__ = ["BookPool", "ShardPool"]
+
+logger = logging.getLogger(__name__)
+
+_QUIET_S = 0.3
+"""Orders come in one after the other; when none has come for so long, they are cut into shards."""
+_SHARD_AUDIO_MOST_S = 18_000.0
+
+
+class ShardPool:
+    """The workers of a pool, as the engine of one or several books.
+
+    Parameters
+    ----------
+    spec : EngineSpec
+        What each worker loads.
+    store : ObjectStore
+        One that the workers reach too.
+    runs : ShardRuns
+    terms : Terms
+    """
+
+    def __init__(
+        self, spec: EngineSpec, store: ObjectStore, *, runs: ShardRuns, terms: Terms
+    ) -> None:
+        self.store, self.runs, self.terms = store, runs, terms
+        self.owner = uuid.uuid4().hex[:12]
+        self._spec = spec
+        self._info: Future[EngineInfo] = Future()
+        self._stop = threading.Event()
+        self._books: list[BookPool] = []
+        self._thread = threading.Thread(target=self._describe, name="describe", daemon=True)
+
+    def __enter__(self) -> "ShardPool":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for book in self._books:
+            book.close()
+        self._thread.join()
+
+    def info(self, timeout_s: float | None = None) -> EngineInfo:
+        """Return what the engine is, from the store or from the first worker that loads it.
+
+        Raises
+        ------
+        LoudrError
+            There is no such deployment, or no worker can load the engine.
+        TimeoutError
+            It took longer than `timeout_s`.
+        """
+        return self._info.result(timeout_s)
+
+    def submit(self, order: Order) -> "Future[Outcome]":
+        """Refuse: orders belong to a book."""
+        raise ValueError(f"order {order.id} was given to no book: use for_book()")
+
+    def for_book(self) -> "BookPool":
+        """Return the pool for one more book."""
+        self._books.append(BookPool(self))
+        return self._books[-1]
+
+    def request(self, shard: ShardStanding, plan: Plan | None) -> ShardRequest:
+        """Return what a run of a shard is asked for; without a plan, to describe the engine."""
+        return ShardRequest(
+            store=self._spec.store_url,
+            engine=ShardEngine(
+                engine=self._spec.engine,
+                bundle=self._spec.bundle,
+                provider=self._spec.provider,
+                options=dict(self._spec.options),
+                detectors=dict(self._spec.policy),
+            ),
+            owner=self.owner,
+            book_id=plan.book_id if plan else "",
+            plan_id=plan.plan_id if plan else "",
+            shard=shard.number,
+            attempt=shard.attempt,
+            fingerprint=plan.fingerprint if plan else "",
+        )
+
+    def _describe(self) -> None:
+        try:
+            self.runs.workers()  # a deployment that is not there is known now
+            info = read_info(self.store, self._spec)
+            if info is None:
+                info = _Description(self, engine_folder(self._spec)).wait(self._stop)
+        except CancelledError as stopped:
+            self._info.set_exception(stopped)
+        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
+            self._info.set_exception(_as_ours(error))
+        else:
+            self._info.set_result(info)
+
+
+class _Description:
+    """Asks a worker what its engine is: a shard with one thing missing, and no book."""
+
+    def __init__(self, pool: ShardPool, folder: str) -> None:
+        self._pool, self._folder = pool, folder
+        self._info: EngineInfo | None = None
+        self._campaign = Campaign(
+            pool.store,
+            folder,
+            owner=pool.owner,
+            runs=pool.runs,
+            terms=pool.terms,
+            request=lambda shard: pool.request(shard, None),
+            listener=self,
+        )
+        self._campaign.board.shards[0] = ShardStanding(number=0, missing={"description": 0.0})
+
+    def wait(self, stop: threading.Event) -> EngineInfo:
+        try:
+            while not stop.is_set():
+                self._campaign.round()
+                if self._info is not None:
+                    return self._info
+                stop.wait(self._pool.terms.poll_s)
+        finally:
+            self._campaign.end()
+            with contextlib.suppress(LoudrError):
+                clear_shards(self._pool.store, self._folder, self._pool.owner)
+        raise CancelledError
+
+    def hear(self, entry: Entry) -> None:
+        if entry.info is not None and entry.owner == self._pool.owner:
+            self._info = entry.info
+            self._campaign.board.shards[0].missing.clear()
+
+    def confirm(self, shard: ShardStanding) -> None:
+        """Nothing but the journal says it."""
+
+    def give_up(self, shard: ShardStanding, error: LoudrError) -> None:
+        raise error
+
+
+class BookPool:
+    """The pool as one book sees it; made by `ShardPool.for_book`."""
+
+    def __init__(self, pool: ShardPool) -> None:
+        self._pool = pool
+        self._plan: Callable[[], Plan] | None = None
+        self._campaign: Campaign | None = None
+        self._notes: deque[tuple[Order, Future[Outcome]]] = deque()
+        self._open: dict[str, tuple[Order, Future[Outcome]]] = {}
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._fatal: LoudrError | None = None
+        self._guard = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="shards", daemon=True)
+
+    def attach(self, plan: Callable[[], Plan]) -> None:
+        """Say where the plan is to be had; it is asked for after the first order."""
+        self._plan = plan
+
+    def info(self, timeout_s: float | None = None) -> EngineInfo:
+        """Return what the engine is, as `ShardPool.info`."""
+        return self._pool.info(timeout_s)
+
+    def submit(self, order: Order) -> "Future[Outcome]":
+        """Queue an order; the future is as that of `EnginePool.submit`.
+
+        Raises
+        ------
+        LoudrError
+            Shards can no longer be given out.
+        ValueError
+            The pool is closed.
+        """
+        future: Future[Outcome] = Future()
+        with self._guard:
+            if self._fatal is not None:
+                raise self._fatal
+            if self._stop.is_set():
+                raise ValueError("the pool is closed")
+            self._notes.append((order, future))
+            if self._thread.ident is None:
+                self._thread.start()
+        self._wake.set()
+        return future
+
+    def close(self) -> None:
+        """End; runs that still work for this book are called off, what is finished stays."""
+        with self._guard:
+            self._stop.set()
+        self._wake.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    # Everything below runs in the book's thread.
+
+    def _run(self) -> None:
+        try:
+            if self._plan is None:
+                raise ValueError("attach() was not called")
+            plan = self._plan()
+            self._campaign = self._begin(plan)
+            while not self._stop.is_set():
+                self._take_in(plan, self._campaign)
+                self._campaign.round()
+                self._wake.wait(self._pool.terms.poll_s if self._open else None)
+            self._campaign.end()
+            if not self._open:
+                clear_shards(self._pool.store, plan.folder, self._pool.owner)
+        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
+            self._fail(error)
+        self._settle_all(None)
+
+    def _begin(self, plan: Plan) -> Campaign:
+        return Campaign(
+            self._pool.store,
+            plan.folder,
+            owner=self._pool.owner,
+            runs=self._pool.runs,
+            terms=self._pool.terms,
+            request=lambda shard: self._pool.request(shard, plan),
+            listener=self,
+        )
+
+    def _take_in(self, plan: Plan, campaign: Campaign) -> None:
+        """Cut what was ordered into shards, when no more orders come."""
+        self._wake.clear()
+        if not self._notes:
+            return
+        count = 0
+        while count < len(self._notes) and not self._stop.is_set():
+            count = len(self._notes)
+            time.sleep(_QUIET_S)
+        orders = []
+        while self._notes:
+            order, future = self._notes.popleft()
+            self._open[order.job_key] = (order, future)
+            orders.append(order)
+        workers = 1
+        with contextlib.suppress(Unreachable):
+            workers = max(1, self._pool.runs.workers())
+        least = self._pool.terms.shard_audio_s
+        bounds = (least, max(_SHARD_AUDIO_MOST_S, least))
+        for cut in cut_shards(orders, workers=workers, audio_s=bounds):
+            shard = campaign.board.add(cut.orders)
+            owner = self._pool.owner
+            write_orders(self._pool.store, plan.folder, owner, shard.number, cut.orders)
+
+    def hear(self, entry: Entry) -> None:
+        """Answer the orders whose outcomes a run has written."""
+        for outcome in entry.outcomes:
+            self._settle(outcome.job_key, outcome)
+
+    def confirm(self, shard: ShardStanding) -> None:
+        """Answer the orders of a shard that are finished, whoever did it."""
+        store = self._pool.store
+        orders = [self._open[key][0] for key in shard.missing if key in self._open]
+        found = in_lanes(store, lambda order: finished(store, order), orders)
+        for order, choice in zip(orders, list(found), strict=True):
+            if choice is not None:
+                shard.missing.pop(order.job_key)
+                self._settle(order.job_key, found_outcome(order, choice))
+
+    def give_up(self, shard: ShardStanding, error: LoudrError) -> None:
+        """Answer the orders of a shard with the error."""
+        logger.error("%s", error)
+        for job_key in shard.missing:
+            self._settle(job_key, error)
+        shard.missing.clear()
+
+    def _settle(self, job_key: str, answer: Outcome | LoudrError | None) -> None:
+        """Answer an order, or cancel it."""
+        _, future = self._open.pop(job_key, (None, None))
+        if future is None:
+            return
+        if answer is None:
+            future.cancel()
+        if not future.set_running_or_notify_cancel():
+            return
+        if isinstance(answer, Outcome):
+            future.set_result(answer)
+        else:
+            future.set_exception(answer or DeviceError("the pool is closed"))
+
+    def _fail(self, error: Exception) -> None:
+        if not isinstance(error, LoudrError):
+            logger.error("giving shards to workers failed", exc_info=error)
+        with self._guard:
+            self._fatal = _as_ours(error)
+        self._settle_all(self._fatal)
+        if self._campaign is not None:
+            self._campaign.end()
+
+    def _settle_all(self, error: LoudrError | None) -> None:
+        while self._notes:
+            order, future = self._notes.popleft()
+            self._open[order.job_key] = (order, future)
+        for job_key in list(self._open):
+            self._settle(job_key, error)
+
+
+def _as_ours(error: Exception) -> LoudrError:
+    if isinstance(error, LoudrError):
+        return error
+    if isinstance(error, Unreachable):
+        return DeviceError(f"{error}: see that it runs, and that PREFECT_API_URL names it")
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return DeviceError(f"shards could not be given to workers ({reason})")
