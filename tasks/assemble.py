@@ -11,7 +11,12 @@ from tasks.retrying import STEP
 __all__ = ["master", "measure"]
 
 
-@task(name="measure", task_run_name="measure chapter {label}", tags=["measure"], **STEP)
+@task(
+    name="measure",
+    task_run_name="measure chapter {label} · {render.label}",
+    tags=["measure"],
+    **STEP,
+)
 def measure(render: BookRender, numbers: Sequence[int], label: str) -> None:
     """Measure the loudness of chapters as soon as their last segment is spoken."""
     for number in numbers:

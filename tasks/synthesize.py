@@ -10,7 +10,12 @@ from tasks.retrying import STEP
 __all__ = ["synthesize"]
 
 
-@task(name="synthesize", task_run_name="speak shard {number:03d}: {label}", tags=["speak"], **STEP)
+@task(
+    name="synthesize",
+    task_run_name="speak shard {number:03d}: {label} · {render.label}",
+    tags=["speak"],
+    **STEP,
+)
 def synthesize(render: BookRender, shard: Shard, number: int, label: str) -> ShardResult:
     """Return when every segment of the shard has its chosen take in the store."""
     return render.speak(shard)

@@ -14,10 +14,17 @@ from loudr_core.errors import (
     StoreUnavailable,
 )
 from loudr_core.render.speak import Interrupted
-from tasks import assemble, plan, publish, synthesize
+from tasks import assemble, plan, publish, report, synthesize
 from tasks.retrying import STEP, is_retryable
 
-TASKS = (plan.plan, synthesize.synthesize, assemble.measure, assemble.master, publish.publish)
+TASKS = (
+    plan.plan,
+    synthesize.synthesize,
+    assemble.measure,
+    assemble.master,
+    publish.publish,
+    report.report,
+)
 
 
 class Failed:
@@ -31,8 +38,9 @@ class Failed:
         return self._error
 
 
-def retried(error: BaseException) -> bool:
-    return is_retryable(plan.plan, cast(TaskRun, None), cast(State[Any], Failed(error)))
+def retried(error: BaseException, run: TaskRun | None = None) -> bool:
+    run = run or TaskRun(task_key="speak", dynamic_key="0", name="speak shard 003")
+    return is_retryable(plan.plan, run, cast(State[Any], Failed(error)))
 
 
 def test_a_store_that_did_not_answer_is_worth_another_try() -> None:
@@ -54,6 +62,17 @@ def test_a_store_that_did_not_answer_is_worth_another_try() -> None:
 )
 def test_nothing_else_is(error: BaseException) -> None:
     assert not retried(error)
+
+
+def test_the_name_of_a_run_says_which_attempt_it_is() -> None:
+    run = TaskRun(task_key="speak", dynamic_key="0", name="speak shard 003", run_count=1)
+    assert retried(StoreUnavailable("no answer"), run)
+    assert run.name == "speak shard 003 · try 2"
+    run.run_count = 2
+    assert retried(StoreUnavailable("no answer"), run)
+    assert run.name == "speak shard 003 · try 3"
+    assert not retried(BookError("x"), run)
+    assert run.name == "speak shard 003 · try 3"
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
