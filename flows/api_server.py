@@ -51,13 +51,22 @@ class ApiServer:
         loudr's home; the server's database lies in `home/prefect`, its log in `home/logs`.
     environment : dict of str to str
         As `prefect_environment.quiet` makes it.
+    port : int
+        0 for any that is free.
+    lasting : bool
+        Whether schedules, automations and the rest of a server's services run too, which a single
+        command has no use for.
     """
 
-    def __init__(self, home: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, home: Path, environment: dict[str, str], *, port: int = 0, lasting: bool = False
+    ) -> None:
         self._log = home / "logs" / "prefect-server.log"
         self._pid_file = home / "prefect-server.pid"
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
+        self._wanted_port = port
+        self._services = {} if lasting else _ONE_COMMAND
         self.port = 0
 
     @property
@@ -69,14 +78,14 @@ class ApiServer:
         """Start the server and return at once; reap one that a crash left behind."""
         self._log.parent.mkdir(parents=True, exist_ok=True)
         self._reap()
-        self.port = _free_port()
+        self.port = self._wanted_port or _free_port()
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "flows.api_server_child", str(self.port)],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **_ONE_COMMAND, **self._environment},
+                env={**os.environ, **self._services, **self._environment},
                 start_new_session=True,
             )
         started = psutil.Process(self._process.pid).create_time()
