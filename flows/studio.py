@@ -1,9 +1,10 @@
 """Renders inside another flow: the engine processes stay while books need the same ones."""
 
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,14 @@ from prefect.states import Cancelled
 
 from flows import live
 from flows.configuration import Settings
-from flows.opening import engine_spec, open_render, open_settings_store, pool_size
+from flows.opening import engine_pool, engine_spec, open_render, open_settings_store, pool_size
 from flows.render_book import render_book
 from flows.request import RenderRequest
-from loudr_core.render.book import BookRender, RenderOptions
+from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
+from loudr_core.render.planning import StoredPlan
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
 from loudr_core.speech.wire import EngineSpec
-from loudr_core.speech.workers import EnginePool
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = ["Studio", "studio"]
@@ -30,12 +31,11 @@ class Studio:
     """Where several books are rendered one after the other, each as a run of `render-book`."""
 
     def __init__(self) -> None:
-        self._spec: EngineSpec | None = None
-        self._pool: EnginePool | None = None
+        self._engines: _Engines | None = None
 
     def render(
         self,
-        source: Path,
+        source: Path | StoredPlan,
         settings: Settings,
         *,
         dest: str | None,
@@ -59,35 +59,47 @@ class Studio:
             As the stages do.
         """
         store = open_settings_store(settings)
-        size = pool_size(settings)
+        engines = self._started(settings, store)
         render = open_render(
             source,
             settings,
             store=store,
-            pool=self._engines(settings, store, size),
-            options=replace(options, workers=size),
+            pool=engines.pool,
+            options=replace(options, workers=engines.size),
             cancel=cancel,
         )
         try:
-            return _run(render, RenderRequest(book=str(source), dest=dest, live=f"{id(render)}"))
+            return _run(render, dest)
         except BaseException:
             self.close()  # what is left of this book in their queue is not for them to speak
             raise
 
     def close(self) -> None:
         """End the engine processes; what they have not begun they leave."""
-        if self._pool is not None:
-            self._pool.close(cancel=True)
-        self._spec = self._pool = None
+        ended, self._engines = self._engines, None
+        if ended is not None:
+            stop = Interrupted()
+            ended.stack.__exit__(Interrupted, stop, None)
 
-    def _engines(self, settings: Settings, store: ObjectStore, size: int) -> EnginePool:
-        spec = engine_spec(settings.profile, store)
-        if self._pool is None or spec != self._spec:
+    def _started(self, settings: Settings, store: ObjectStore) -> "_Engines":
+        """Return engine processes for these settings: those that run, or others in their place."""
+        key = (engine_spec(settings.profile, store), settings.executor)
+        if self._engines is None or self._engines.key != key:
             self.close()
-            self._pool = EnginePool(spec, size=size, log_dir=settings.home.expanduser() / "logs")
-            self._pool.start()
-            self._spec = spec
-        return self._pool
+            stack, size = ExitStack(), pool_size(settings)
+            pool = stack.enter_context(engine_pool(settings, store, size=size))
+            self._engines = _Engines(key, size, pool, stack)
+        return self._engines
+
+
+@dataclass(frozen=True, slots=True)
+class _Engines:
+    """Engine processes, what they were started for, and how to end them."""
+
+    key: tuple[EngineSpec, str]
+    size: int
+    pool: EnginePoolLike
+    stack: ExitStack
 
 
 @contextmanager
@@ -100,7 +112,8 @@ def studio() -> Iterator[Studio]:
         here.close()
 
 
-def _run(render: BookRender, request: RenderRequest) -> RenderResult:
+def _run(render: BookRender, dest: str | None) -> RenderResult:
+    request = RenderRequest(book=render.label, dest=dest, live=f"{os.getpid()}-{id(render)}")
     with live.registered(request.live, render, lambda stage: None):
         state: State[Any] = render_book(request, return_state=True)
         if render.cancel.is_set() and not state.is_completed():
