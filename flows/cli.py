@@ -14,6 +14,28 @@ import typer
 from typer.core import TyperGroup
 
 from flows.bundle_cli import app as bundle_app
+from flows.cli_options import (
+    AllowGaps,
+    Book,
+    BookId,
+    Books,
+    Bundle,
+    Chapters,
+    Cover,
+    Dest,
+    Engine,
+    Executor,
+    Json,
+    Language,
+    Overwrite,
+    PlanId,
+    Profile,
+    Replan,
+    Speed,
+    Store,
+    Voice,
+    Workers,
+)
 from flows.voices_cli import app as voices_app
 
 __all__ = ["app", "main"]
@@ -32,39 +54,6 @@ app = typer.Typer(
 app.add_typer(bundle_app, name="bundle")
 app.add_typer(voices_app, name="voices")
 
-Book = Annotated[Path, typer.Argument(help="EPUB, Markdown or text file.", metavar="BOOK")]
-Books = Annotated[
-    list[Path],
-    typer.Argument(help="EPUB, Markdown or text files, or folders of them.", metavar="BOOK..."),
-]
-Profile = Annotated[
-    str | None,
-    typer.Option("--profile", "-p", help="A TOML profile, or the name of a shipped one."),
-]
-Engine = Annotated[str | None, typer.Option(help="Speech engine, such as `embedded`.")]
-Bundle = Annotated[Path | None, typer.Option(help="Folder with the engine's model.")]
-Voice = Annotated[str | None, typer.Option(help="A voice of the engine: `loudr voices`.")]
-Speed = Annotated[float | None, typer.Option(help="1 is the voice's own pace; 0.5 to 2.")]
-Store = Annotated[
-    str | None,
-    typer.Option(
-        help="Where plans, takes and results lie: a folder or s3://bucket/prefix; "
-        "default: loudr's home."
-    ),
-]
-Dest = Annotated[
-    str,
-    typer.Option(
-        "--output",
-        "-o",
-        help="Folder, or s3://bucket/prefix, for the finished files.",
-        metavar="DEST",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-BookId = Annotated[str, typer.Argument(help="As `loudr status` lists it; a unique start will do.")]
-Replan = Annotated[bool, typer.Option("--replan", help="Make the plan again.")]
-
 
 @app.command(
     epilog="Example: [bold]loudr plan moby-dick.epub[/bold]  ·  "
@@ -77,6 +66,8 @@ def plan(
     bundle: Bundle = None,
     voice: Voice = None,
     speed: Speed = None,
+    language: Language = "",
+    cover: Cover = None,
     store: Store = None,
     replan: Replan = False,
     json: Json = False,
@@ -85,7 +76,8 @@ def plan(
     from flows.commands import plan as command
 
     settings = _settings(profile, engine, bundle, voice, speed, store)
-    command.run(book, settings, replan=replan, json_out=json)
+    options = _options(language, cover, replan=replan)
+    command.run(book, settings, options=options, json_out=json)
 
 
 @app.command(
@@ -102,17 +94,14 @@ def render(
     bundle: Bundle = None,
     voice: Voice = None,
     speed: Speed = None,
-    chapters: Annotated[
-        str | None, typer.Option(help="Only these, such as 1-3,7.", metavar="LIST")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(help="Engine processes; default: cores.")] = None,
-    executor: Annotated[
-        str | None, typer.Option(help="`local` (a Prefect flow) or `inline` (without Prefect).")
-    ] = None,
+    language: Language = "",
+    cover: Cover = None,
+    chapters: Chapters = None,
+    workers: Workers = None,
+    executor: Executor = None,
     store: Store = None,
-    allow_gaps: Annotated[
-        bool, typer.Option("--allow-gaps", help="Finish although a segment has no audio.")
-    ] = False,
+    allow_gaps: AllowGaps = False,
+    overwrite: Overwrite = False,
     replan: Replan = False,
     json: Json = False,
 ) -> None:
@@ -127,9 +116,14 @@ def render(
             books,
             settings,
             dest=dest,
-            chapters=chapters,
-            allow_gaps=allow_gaps,
-            replan=replan,
+            options=_options(
+                language,
+                cover,
+                replan=replan,
+                chapters=chapters,
+                allow_gaps=allow_gaps,
+                overwrite=overwrite,
+            ),
             json_out=json,
         )
     )
@@ -141,6 +135,7 @@ def render(
 )
 def rerender(
     book_id: BookId,
+    plan: PlanId = "",
     segment: Annotated[
         list[str] | None, typer.Option(help="A segment's id; may be given several times.")
     ] = None,
@@ -151,22 +146,44 @@ def rerender(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**64 - 1, help="This seed; a fresh one otherwise.")
     ] = None,
-    dest: Dest = ".",
+    chapters: Chapters = None,
+    dest: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Folder, or s3://bucket/prefix; default: where the file went the last time.",
+            metavar="DEST",
+        ),
+    ] = None,
     store: Store = None,
+    executor: Executor = None,
+    workers: Workers = None,
+    allow_gaps: AllowGaps = False,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
-    """Speak segments again with another seed and put the book together anew."""
+    """Speak segments again with another seed, and put the file of the last render together anew."""
     from flows.commands import rerender as command
 
+    if not segment and not findings and chapter is None:
+        raise typer.BadParameter(
+            "none is given: say what to speak again",
+            param_hint="--segment ID, --findings or --chapter N",
+        )
     raise typer.Exit(
         command.run(
             book_id,
-            _settings(None, None, None, None, None, store),
+            _settings(None, None, None, None, None, store, workers=workers, executor=executor),
+            plan_start=plan,
             segments=segment or [],
             findings=findings,
             chapter=chapter,
+            chapters=chapters,
             seed=seed,
             dest=dest,
+            allow_gaps=allow_gaps,
+            overwrite=overwrite,
             json_out=json,
         )
     )
@@ -175,28 +192,35 @@ def rerender(
 @app.command(epilog="Examples: [bold]loudr status[/bold]  ·  [bold]loudr status moby-dick[/bold]")
 def status(
     book_id: Annotated[str | None, typer.Argument(help="One book; all when left out.")] = None,
+    plan: PlanId = "",
     store: Store = None,
     json: Json = False,
 ) -> None:
     """Say where books stand: planned, under way, finished, and where the files are."""
     from flows.commands import status as command
 
-    command.run(book_id, _settings(None, None, None, None, None, store), json_out=json)
+    if plan and book_id is None:
+        raise typer.BadParameter("say of which book: loudr status BOOK_ID", param_hint="--plan")
+    settings = _settings(None, None, None, None, None, store)
+    command.run(book_id, settings, plan_start=plan, json_out=json)
 
 
 @app.command(epilog="Example: [bold]loudr report moby-dick[/bold]")
 def report(
     book_id: BookId,
+    plan: PlanId = "",
     dest: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the page.", metavar="DEST")
     ] = Path(),
     store: Store = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Write the listening page of a book: chapters, flagged segments with players, loudness."""
     from flows.commands import report as command
 
-    command.run(book_id, _settings(None, None, None, None, None, store), dest=dest, json_out=json)
+    settings = _settings(None, None, None, None, None, store)
+    command.run(book_id, settings, plan_start=plan, dest=dest, overwrite=overwrite, json_out=json)
 
 
 @app.command(epilog="Example: [bold]loudr check audiobooks/Moby\\ Dick.m4b[/bold]")
@@ -238,6 +262,13 @@ def _settings(
         store=store,
         **more,
     )
+
+
+def _options(language: str, cover: Path | None, **more: Any) -> Any:
+    from loudr_core.render.book import RenderOptions
+    from loudr_core.render.planning import AboutBook
+
+    return RenderOptions(about=AboutBook(language=language, cover=cover), **more)
 
 
 @app.callback(invoke_without_command=True)
@@ -288,14 +319,16 @@ def _say(error: Any) -> int:
 
 
 def _usage(error: Exception) -> int:
-    """Return 2 after a wrong use of the command line, as click shows it; re-raise a bug."""
-    import click
-
-    if isinstance(error, click.exceptions.Abort):
+    """Return 2 after a wrong use of the command line, as Typer shows it; re-raise a bug."""
+    if isinstance(error, typer.Abort):
         typer.echo("loudr: interrupted", err=True)
         return _INTERRUPTED
     show = getattr(error, "show", None)
     if not callable(show):
         raise error
+    if "--json" in sys.argv:
+        from flows.output import usage_json
+
+        typer.echo(usage_json(str(error.format_message())))  # type: ignore[attr-defined]
     show()
     return int(getattr(error, "exit_code", 2))

@@ -9,10 +9,10 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -23,10 +23,31 @@ from pydantic_settings import (
 from loudr_core.errors import ConfigError
 from loudr_core.settings import Profile
 
-__all__ = ["Settings", "load", "shipped_profiles"]
+__all__ = ["EXECUTORS", "PoolSettings", "Settings", "load", "shipped_profiles"]
 
 PREFIX = "LOUDR_"
+_Executor = Literal["inline", "local", "pool"]
+EXECUTORS: tuple[str, ...] = get_args(_Executor)
+"""Where a render may run."""
+_DEFAULT_PROFILE = "audiobook"
+_PROFILE = tuple(Profile.model_fields)
 _OTHER_VARIABLES = {"LOUDR_TEST_DATA", "LOUDR_PROFILE"}
+
+
+class PoolSettings(BaseModel):
+    """How the executor `pool` gives shards to workers, and when it gives one out again."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    deployment: str = Field(default="render-shard/render-shard", pattern="^[^/]+/[^/]+$")
+    stall_s: float = Field(default=60.0, ge=5, le=7200)
+    """Seconds without anything new until a run that was at work counts as lost."""
+    start_s: float = Field(default=300.0, ge=10, le=7200)
+    """The same for a run that loads its engine."""
+    attempts: int = Field(default=3, ge=1, le=20)
+    """Runs that a shard gets."""
+    shard_audio_s: float = Field(default=1800.0, ge=1, le=18_000)
+    """Estimated audio of the smallest shards: each costs a process and an engine's load."""
 
 
 class Settings(BaseSettings, Profile):
@@ -41,7 +62,16 @@ class Settings(BaseSettings, Profile):
     """Folder or URL of the store; `home/store` when None."""
     workers: int | None = Field(default=None, ge=1, le=256)
     """Engine processes; one per core, as memory allows, when None."""
-    executor: Literal["inline", "local"] = "local"
+    executor: _Executor = "local"
+    pool: PoolSettings = PoolSettings()
+    metrics_port: int | None = Field(default=None, ge=1, le=65_535)
+    """Serve numbers for Prometheus at this port; nothing when None."""
+    metrics_host: str = "127.0.0.1"
+    """The address to serve them at; `0.0.0.0` for other machines."""
+    price_per_hour: float | None = Field(default=None, ge=0, le=1e6)
+    """What an hour of one engine process costs, for the pages and events of runs."""
+    currency: str = Field(default="", max_length=16)
+    _profile_name: str = PrivateAttr(default="")
 
     @classmethod
     def settings_customise_sources(
@@ -59,6 +89,18 @@ class Settings(BaseSettings, Profile):
     def store_url(self) -> str:
         """Where books, takes and results lie."""
         return self.store or str(self.home.expanduser() / "store")
+
+    @property
+    def profile_name(self) -> str:
+        """What people call the profile: its file's stem; empty for none and for the default."""
+        return self._profile_name
+
+    def as_planned(self, profile: Mapping[str, Any], name: str) -> "Settings":
+        """Return the settings of this machine with the profile of a stored plan."""
+        kept = Profile.model_validate(dict(profile))
+        settings = self.model_copy(update={each: getattr(kept, each) for each in _PROFILE})
+        settings._profile_name = name
+        return settings
 
     @property
     def profile(self) -> Profile:
@@ -91,7 +133,7 @@ def load(profile: str | None = None, **arguments: object) -> Settings:
     given = {key: value for key, value in arguments.items() if value is not None}
     try:
         from_environment = Settings().model_dump(exclude_unset=True)
-        return Settings(**_merge(layered, from_environment, given))
+        settings = Settings(**_merge(layered, from_environment, given))
     except ValidationError as exc:
         raise ConfigError(_first_fault(exc, name), profile=name or "") from exc
     except SettingsError as exc:  # a table or list in the environment is not JSON
@@ -99,6 +141,8 @@ def load(profile: str | None = None, **arguments: object) -> Settings:
         raise ConfigError(
             f"{PREFIX}{field.upper()} is not JSON: {exc.__cause__}", variable=field
         ) from exc
+    settings._profile_name = "" if name in (None, _DEFAULT_PROFILE) else Path(name or "").stem
+    return settings
 
 
 def shipped_profiles() -> dict[str, str]:
@@ -160,12 +204,22 @@ def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
             raise ConfigError(f"unknown environment variable {variable}{hint}", variable=variable)
 
 
+def _known_settings(model: type[BaseModel], start: str = "") -> list[str]:
+    """Return every setting as a profile names it: `speed`, `pauses.chapter`."""
+    known = []
+    for name, field in model.model_fields.items():
+        known.append(start + name)
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            known += _known_settings(field.annotation, f"{start}{name}.")
+    return known
+
+
 def _first_fault(exc: ValidationError, profile: str | None) -> str:
     fault = exc.errors()[0]
     where = ".".join(str(part) for part in fault["loc"])
     origin = f" (profile {profile})" if profile else ""
     if fault["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(where, Settings.model_fields, n=1)
+        close = difflib.get_close_matches(where, _known_settings(Settings), n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         return f"unknown setting {where}{hint}{origin}"
     return f"setting {where} = {fault['input']!r}: {fault['msg'].lower()}{origin}"

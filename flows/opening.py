@@ -5,12 +5,19 @@ import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
+from flows import metrics
 from flows.configuration import Settings
-from loudr_core.render.book import BookRender, RenderOptions
+from flows.execution.campaign import Terms
+from flows.execution.pool import ShardPool
+from flows.execution.shard_runs import PrefectRuns
+from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
+from loudr_core.render.planning import StoredPlan
+from loudr_core.render.reconcile import ReconcileRule
 from loudr_core.settings import Profile
 from loudr_core.speech.registry import engine_limits
 from loudr_core.speech.wire import EngineSpec
@@ -24,7 +31,9 @@ logger = logging.getLogger(__name__)
 
 
 def pool_size(settings: Settings) -> int:
-    """Return how many engine processes this machine carries."""
+    """Return how many engine processes this machine carries; threads, when others have them."""
+    if settings.executor == "pool":
+        return len(os.sched_getaffinity(0))
     return worker_count(
         settings.workers,
         engine_limits(settings.engine),
@@ -47,31 +56,50 @@ def engine_spec(profile: Profile, store: ObjectStore) -> EngineSpec:
 
 
 @contextmanager
-def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterator[EnginePool]:
-    """Start the engine processes of a profile; end them with the block, at once on an error."""
-    logs = settings.home.expanduser() / "logs"
-    with EnginePool(engine_spec(settings.profile, store), size=size, log_dir=logs) as pool:
+def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterator[EnginePoolLike]:
+    """Start the engine processes of a profile; end them with the block, at once on an error.
+
+    With the executor `pool` they are those of workers elsewhere, and shards go to them.
+    """
+    spec = engine_spec(settings.profile, store)
+    if settings.executor == "pool":
+        runs = PrefectRuns(settings.pool.deployment)
+        with ShardPool(spec, store, runs=runs, terms=_terms(settings)) as shards:
+            yield shards
+        return
+    with EnginePool(spec, size=size, log_dir=settings.home.expanduser() / "logs") as pool:
         yield pool
 
 
+def _terms(settings: Settings) -> Terms:
+    chosen = settings.pool
+    rule = ReconcileRule(stall_s=chosen.stall_s, start_s=chosen.start_s, attempts=chosen.attempts)
+    return Terms(rule=rule, shard_audio_s=chosen.shard_audio_s)
+
+
 def open_render(
-    book: Path,
+    book: Path | StoredPlan,
     settings: Settings,
     *,
     store: ObjectStore,
-    pool: EnginePool,
+    pool: EnginePoolLike,
     options: RenderOptions,
     cancel: threading.Event | None = None,
 ) -> BookRender:
     """Return the stages of one book over an open store and started engine processes."""
-    return BookRender(
+    shards = pool.for_book() if isinstance(pool, ShardPool) else None
+    render = BookRender(
         book,
         profile=settings.profile,
         store=store,
-        pool=pool,
-        options=options,
+        pool=shards or pool,
+        options=replace(options, profile_name=settings.profile_name),
         cancel=cancel or threading.Event(),
     )
+    if shards is not None:
+        shards.attach(render.plan)
+    metrics.observe(render, host=settings.metrics_host, port=settings.metrics_port)
+    return render
 
 
 def open_settings_store(settings: Settings) -> ObjectStore:

@@ -1,7 +1,11 @@
 """What commands print: JSON for machines, tables for people, numbers that read well."""
 
 import json
+import shlex
+import shutil
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,13 +16,17 @@ from loudr_core.findings import Finding
 from loudr_core.jobs.plan import Plan
 
 __all__ = [
+    "command_line",
     "console",
+    "counted",
     "duration",
     "error_json",
     "print_json",
     "results",
     "show_findings",
     "show_plan",
+    "speed",
+    "usage_json",
 ]
 
 _PIPED_COLUMNS = 200
@@ -32,6 +40,20 @@ results = Console(
 """What a person asked for, on the standard output."""
 
 _SHOWN = 12
+_LEFT_OUT = {
+    "boilerplate": "title page, imprint, contents, index and the like",
+    "note": "notes the profile omits, and headings of note pages whose notes moved",
+    "note_mark": "the marks that call notes; the notes themselves are read",
+    "scene_break": "ornaments between scenes, heard as a pause",
+    "table": "tables, which the profile omits",
+    "code": "code, which the profile omits",
+    "caption": "captions, which the profile omits",
+    "alt_text": "descriptions of pictures",
+    "hidden": "what a page does not show",
+    "ruby_reading": "reading aids over characters",
+    "page_break": "numbers of printed pages",
+    "lost": "chapters whose file is missing",
+}
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "dim"}
 
 
@@ -52,6 +74,12 @@ def error_json(error: LoudrError) -> str:
     return json.dumps({"error": body}, ensure_ascii=False, default=str)
 
 
+def usage_json(message: str) -> str:
+    """Return the JSON of a wrong use of the command line."""
+    body = {"code": "usage", "message": message, "exit_code": 2, "where": {}}
+    return json.dumps({"error": body}, ensure_ascii=False)
+
+
 def _code(error: LoudrError) -> str:
     name = type(error).__name__.removesuffix("Error")
     return "".join(f"-{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name))
@@ -67,7 +95,27 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def show_findings(findings: "list[Finding] | tuple[Finding, ...]") -> None:
+def counted(count: int, thing: str) -> str:
+    """Return a number of things: `1 segment`, `2 segments`."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def speed(rtf: float) -> str:
+    """Return a real-time factor as a person says it: `150 × real time`, `0.05 × real time`."""
+    times = 1 / rtf
+    return f"{times:.0f} × real time" if times >= 10 else f"{times:.2g} × real time"
+
+
+def command_line(*words: str) -> str:
+    """Return a command of this program as it can be typed here, on the path or not."""
+    program = sys.argv[0]
+    found = shutil.which("loudr")
+    if not program or (found and Path(found).resolve() == Path(program).resolve()):
+        program = "loudr"
+    return shlex.join([program, *words])
+
+
+def show_findings(findings: Sequence[Finding]) -> None:
     """Print findings, worst first, the rest as a count."""
     ranked = sorted(findings, key=lambda f: ("error", "warning", "info").index(f.severity))
     for finding in ranked[:_SHOWN]:
@@ -77,7 +125,8 @@ def show_findings(findings: "list[Finding] | tuple[Finding, ...]") -> None:
         )
         results.print(f"{finding.message} ({where})" if where else finding.message, markup=False)
     if len(ranked) > _SHOWN:
-        results.print(f"… and {len(ranked) - _SHOWN} more findings; --json has them all")
+        more = counted(len(ranked) - _SHOWN, "more finding")
+        results.print(f"… and {more}; --json has them all")
 
 
 def show_plan(plan: Plan, *, eta_s: float | None) -> None:
@@ -101,8 +150,8 @@ def show_plan(plan: Plan, *, eta_s: float | None) -> None:
     _show_left_out(plan)
     eta = f", about {duration(eta_s)} to render" if eta_s else ""
     results.print(
-        f"{plan.segments} segments, about {duration(plan.est_audio_s)} of audio{eta}; every one of "
-        f"{plan.audit['source_chars']} characters accounted for"
+        f"{counted(plan.segments, 'segment')}, about {duration(plan.est_audio_s)} of audio{eta}; "
+        f"every one of {plan.audit['source_chars']} characters accounted for"
     )
     results.print(f"book {plan.book_id}, plan {plan.plan_id}", style="dim")
 
@@ -112,4 +161,14 @@ def _show_left_out(plan: Plan) -> None:
     for row in plan.left_out:
         reasons.setdefault(row.reason, []).append(row.characters)
     for reason, sizes in sorted(reasons.items()):
-        results.print(f"[dim]left out[/]  {reason}: {len(sizes)} places, {sum(sizes)} characters")
+        why = _LEFT_OUT.get(reason, "")
+        results.print(
+            f"[dim]left out[/]  {reason}: {counted(len(sizes), 'place')}, "
+            f"{counted(sum(sizes), 'character')}" + (f" ({why})" if why else "")
+        )
+    if reasons:
+        results.print(
+            "          each with its text: `--json` has them as left_out, and so has the page of "
+            "`loudr report`",
+            style="dim",
+        )

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from flows.output import console, duration
+from flows.output import console, counted, duration, speed
 from loudr_core.render.book import BookRender
 from loudr_core.render.progress import Counts
 
@@ -48,7 +49,7 @@ class _Live:
     def __init__(self, render: BookRender) -> None:
         self.done = threading.Event()
         self._render = render
-        self._title = render.source.stem
+        self._title = render.label
         self._stage = ""
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -73,7 +74,7 @@ class _Live:
             counts = self._render.progress.now()
             self._bar.update(
                 self._task,
-                description=f"{self._stage} [bold]{self._title}[/]",
+                description=f"{self._stage} [bold]{escape(self._title)}[/]",
                 total=counts.total or None,
                 completed=counts.done,
                 counts=_words(counts),
@@ -87,7 +88,7 @@ class _Plain:
     def __init__(self, render: BookRender) -> None:
         self.done = threading.Event()
         self._render = render
-        self._title = render.source.stem
+        self._title = render.label
         self._stage = ""
 
     def stage(self, name: str) -> None:
@@ -113,9 +114,9 @@ class _Plain:
 def _words(counts: Counts) -> str:
     if not counts.total:
         return ""
-    parts = [f"{counts.done}/{counts.total} segments"]
+    parts = [f"{counts.done}/{counted(counts.total, 'segment')}"]
     if counts.rtf:
-        parts.append(f"{1 / counts.rtf:.0f}× real time")
+        parts.append(speed(counts.rtf))
     if counts.failed or counts.suspect:
         parts.append(f"{counts.failed} failed, {counts.suspect} suspect")
     if counts.eta_s:

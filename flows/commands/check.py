@@ -1,11 +1,13 @@
 """`loudr check`."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from flows.output import console, duration, print_json, results, show_findings
+from flows.output import console, counted, duration, print_json, results, show_findings
 from loudr_core.publish.check import CheckReport, check_m4b
 
 __all__ = ["run"]
@@ -41,8 +43,26 @@ def _show(file: Path, report: CheckReport) -> None:
             f"true peak {_number(report.loudness['true_peak_dbtp'])} dBTP",
         ]
     results.print(f"{file.name}: {', '.join(part for part in parts if part)}", markup=False)
+    if report.acx is not None:
+        results.print(_acx_line(report.acx), markup=False)
     show_findings(report.findings)
-    results.print("[green]in order[/]" if report.ok else "[bold red]not in order[/]")
+    if not report.ok:
+        results.print("[bold red]not in order[/]")
+    elif gaps := sum(finding.code == "publish-gap" for finding in report.findings):
+        missing = f"{counted(gaps, 'passage')} {'is' if gaps == 1 else 'are'} missing"
+        results.print(f"[yellow]in order, but {missing}[/]")
+    else:
+        results.print("[green]in order[/]")
+
+
+def _acx_line(acx: Mapping[str, Any]) -> str:
+    """Return the numbers that ACX looks at, and what of them it would not take."""
+    numbers = (
+        f"RMS {_number(acx['rms_dbfs'])} dBFS, peak {_number(acx['peak_dbfs'])} dBFS, "
+        f"noise floor {_number(acx['noise_floor_dbfs'])} dBFS"
+    )
+    outside = "; ".join(finding["message"].rstrip(".") for finding in acx["findings"])
+    return f"ACX: {numbers}; {'not as ACX asks: ' + outside if outside else 'as ACX asks'}"
 
 
 def _number(value: float | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 from flows.configuration import Settings
 from flows.opening import engine_pool, open_render, open_settings_store, pool_size
 from flows.output import console, print_json, show_plan
+from loudr_core.book.read import there
 from loudr_core.jobs.plan import Plan
 from loudr_core.render.book import RenderOptions
 from loudr_core.speech.registry import engine_limits
@@ -13,10 +14,10 @@ from loudr_core.speech.registry import engine_limits
 __all__ = ["plan_json", "run"]
 
 
-def run(book: Path, settings: Settings, *, replan: bool, json_out: bool) -> None:
+def run(book: Path, settings: Settings, *, options: RenderOptions, json_out: bool) -> None:
     """Plan one book and print the plan."""
+    there(book)
     store = open_settings_store(settings)
-    options = RenderOptions(replan=replan)
     with engine_pool(settings, store, size=1) as pool:
         render = open_render(book, settings, store=store, pool=pool, options=options)
         with console.status("reading the book"):

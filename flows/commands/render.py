@@ -5,41 +5,58 @@ are spoken already. The flow then finds them in the store.
 """
 
 import json
+import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from rich.markup import escape
+
 from flows.configuration import Settings
 from flows.execution.protocol import Execution
 from flows.opening import engine_pool, open_render, open_settings_store, pool_size
-from flows.output import console, duration, error_json, print_json, results, show_findings
+from flows.output import (
+    command_line,
+    console,
+    counted,
+    duration,
+    error_json,
+    print_json,
+    results,
+    show_findings,
+    speed,
+)
 from flows.progress_bar import progress_bar
-from flows.request import parse_chapters
+from loudr_core.book.read import SUFFIXES, there
 from loudr_core.errors import BookError, ConfigError, LoudrError
+from loudr_core.jobs.plan import Plan
 from loudr_core.render.book import BookRender, RenderOptions
 from loudr_core.render.destination import open_destination
+from loudr_core.render.planning import StoredPlan
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
 
-__all__ = ["run"]
+__all__ = ["BOOK_KINDS", "book_files", "run", "run_sources"]
 
-BOOK_KINDS = (".epub", ".md", ".markdown", ".txt")
+BOOK_KINDS = SUFFIXES
+"""What in a folder is taken for a book."""
+
+_TELLING_AUDIO_S = 30.0
 
 
 def run(
     books: Sequence[Path],
     settings: Settings,
     *,
-    dest: str | Path,
-    chapters: str | None,
-    allow_gaps: bool,
-    replan: bool,
+    dest: str | Path | None,
+    options: RenderOptions,
     json_out: bool,
 ) -> int:
     """Render books one after the other; a bad one does not keep the others from being rendered.
@@ -49,9 +66,20 @@ def run(
     int
         0, or the exit code of the first book that failed.
     """
-    files = _files(books)
-    wanted = _chapters(chapters)
-    open_destination(dest)  # a bucket that is not there is known now, and not after a night
+    return run_sources(book_files(books), settings, dest=dest, options=options, json_out=json_out)
+
+
+def run_sources(
+    sources: Sequence[Path | StoredPlan],
+    settings: Settings,
+    *,
+    dest: str | Path | None,
+    options: RenderOptions,
+    json_out: bool,
+) -> int:
+    """Render files, or plans that lie in the store, as `run` does."""
+    if dest is not None:
+        open_destination(dest)  # one that will not do is known now, and not after a night
     cancel = threading.Event()
     codes: list[int] = []
     documents: list[dict[str, Any]] = []
@@ -61,32 +89,34 @@ def run(
         store = open_settings_store(settings)
         size = pool_size(settings)
         pool = stack.enter_context(engine_pool(settings, store, size=size))
-        for number, file in enumerate(files, 1):
-            if len(files) > 1:
-                console.print(f"[bold]{number}/{len(files)}[/] {file.name}")
-            options = RenderOptions(
-                chapters=wanted, allow_gaps=allow_gaps, replan=replan, workers=size
-            )
+        for number, source in enumerate(sources, 1):
             render = open_render(
-                file, settings, store=store, pool=pool, options=options, cancel=cancel
+                source,
+                settings,
+                store=store,
+                pool=pool,
+                options=replace(options, workers=size),
+                cancel=cancel,
             )
+            if len(sources) > 1:
+                console.print(f"[bold]{number}/{len(sources)}[/] {escape(render.label)}")
             try:
                 result = _render_one(render, dest, execution)
             except LoudrError as error:
-                if len(files) == 1:
+                if len(sources) == 1:
                     raise
-                codes.append(_report_failure(file, error))
+                codes.append(_report_failure(render.label, error))
                 documents.append(json.loads(error_json(error)))
                 continue
             documents.append(result.as_dict())
             if not json_out:
-                _show(result)
+                _show(result, render.plan(), settings, dest)
     if json_out:
-        print_json(documents[0] if len(files) == 1 else {"books": documents})
+        print_json(documents[0] if len(sources) == 1 else {"books": documents})
     return codes[0] if codes else 0
 
 
-def _render_one(render: BookRender, dest: str | Path, execution: Execution) -> RenderResult:
+def _render_one(render: BookRender, dest: str | Path | None, execution: Execution) -> RenderResult:
     started = time.monotonic()
     with progress_bar(render, quiet=not sys.stderr.isatty()) as bar:
         bar.stage("planning")
@@ -107,13 +137,18 @@ def _execution(settings: Settings) -> Iterator[Execution]:
 
         yield inline.Inline()
         return
+    if settings.executor == "pool" and not os.environ.get("PREFECT_API_URL"):
+        raise ConfigError(
+            "--executor pool gives the work to workers of a Prefect server: set PREFECT_API_URL, "
+            "and see that a `prefect worker` runs"
+        )
     from flows.execution.local import local_execution
 
     with local_execution(settings.home.expanduser()) as execution:
         yield execution
 
 
-def _files(books: Sequence[Path]) -> list[Path]:
+def book_files(books: Sequence[Path]) -> list[Path]:
     """Return the files named, folders replaced by the books in them.
 
     Raises
@@ -126,22 +161,15 @@ def _files(books: Sequence[Path]) -> list[Path]:
         if book.is_dir():
             inside = sorted(path for path in book.iterdir() if path.suffix.lower() in BOOK_KINDS)
             if not inside:
-                raise BookError(f"no EPUB, Markdown or text file in {book}", path=str(book))
+                raise BookError(
+                    f"no EPUB, Markdown or text file in {book}: none ends in "
+                    f"{', '.join(BOOK_KINDS)}",
+                    path=str(book),
+                )
             files += inside
-        elif book.is_file():
-            files.append(book)
         else:
-            raise BookError(f"no such file: {book}", path=str(book))
+            files.append(there(book))
     return list(dict.fromkeys(files))
-
-
-def _chapters(text: str | None) -> frozenset[int] | None:
-    if text is None:
-        return None
-    try:
-        return parse_chapters(text)
-    except ValueError as error:
-        raise ConfigError(f"--chapters: {error}") from error
 
 
 @contextmanager
@@ -165,26 +193,44 @@ def _interruptible(cancel: threading.Event) -> Iterator[None]:
             signal.signal(kind, handler)
 
 
-def _report_failure(file: Path, error: LoudrError) -> int:
-    console.print(f"[bold red]failed[/] {file.name}: ", end="")
+def _report_failure(label: str, error: LoudrError) -> int:
+    console.print(f"[bold red]failed[/] {escape(label)}: ", end="")
     console.print(error.message, markup=False)
     return error.exit_code
 
 
-def _show(result: RenderResult) -> None:
-    show_findings(result.findings)
+def _show(result: RenderResult, plan: Plan, settings: Settings, dest: str | Path | None) -> None:
+    show_findings((*(f for f in plan.findings if f.severity == "error"), *result.findings))
     counts, level = result.segments, result.loudness
     for file in result.files:
-        results.print(f"[bold green]done[/]  {file.path}", highlight=False)
+        results.print(f"[bold green]done[/]  {escape(file.path)}")
         results.print(
-            f"      {duration(file.duration_s)} in {file.chapters} chapters, "
-            f"{file.bytes / 1e6:.1f} MB, {level['integrated_lufs']} LUFS, true peak "
-            f"{level['true_peak_dbtp']} dBTP"
+            f"      {duration(file.duration_s)} in {counted(file.chapters, 'chapter')}, "
+            f"{file.bytes / 1e6:.1f} MB; before encoding {level['integrated_lufs']} LUFS, "
+            f"true peak {level['true_peak_dbtp']} dBTP"
         )
-    faster = f"{1 / result.rtf:.0f} × real time" if result.rtf else "nothing to render"
     results.print(
-        f"      {counts.total} segments: {counts.rendered} rendered, {counts.reused} reused, "
-        f"{counts.retried} retried, {counts.failed} failed; {duration(result.wall_s)}, "
-        f"real-time factor {result.rtf:.4f} ({faster})"
+        f"      {counted(counts.total, 'segment')}: {counts.rendered} rendered, "
+        f"{counts.reused} reused, {counts.retried} retried, {counts.failed} failed; "
+        f"{duration(result.wall_s)}{_pace(result)}"
     )
-    results.print(f"      listen: loudr report {result.book_id}", style="dim")
+    heard = any("segment_id" in finding.where for finding in result.findings)
+    word = "listen" if heard or counts.retried else "details"
+    results.print(f"      {word}: ", style="dim", end="")
+    results.print(_report_command(result, settings, dest), style="dim", markup=False)
+
+
+def _pace(result: RenderResult) -> str:
+    """Return how fast it was; nothing for a run that was over before that means anything."""
+    if not result.rtf or result.wall_s / result.rtf < _TELLING_AUDIO_S:
+        return ""
+    return f", real-time factor {result.rtf:.2g} ({speed(result.rtf)})"
+
+
+def _report_command(result: RenderResult, settings: Settings, dest: str | Path | None) -> str:
+    words = ["report", result.book_id, "--plan", result.plan_id[:8]]
+    if dest is not None and "://" not in str(dest):
+        words += ["-o", str(dest)]
+    if settings.store is not None:
+        words += ["--store", settings.store]
+    return command_line(*words)

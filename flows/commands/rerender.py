@@ -1,21 +1,22 @@
-"""`loudr rerender`: other seeds for some segments, then the book again, only what changed."""
+"""`loudr rerender`: other seeds for some segments, then the file again, only what changed."""
 
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.commands import render
-from flows.commands.status import find_book
-from flows.configuration import Settings, load
+from flows.commands.render import run_sources
+from flows.commands.status import choose_plan
+from flows.configuration import Settings
 from flows.opening import open_settings_store
-from flows.output import console
-from loudr_core.errors import BookError, ConfigError
+from flows.output import console, counted
+from loudr_core.errors import ConfigError, QualityError
 from loudr_core.jobs.overrides import next_seed, read_overrides, write_override
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.standing import latest_choices
 from loudr_core.jobs.table import Job
-from loudr_core.render.report import latest_plan
+from loudr_core.publish.names import chapter_list
+from loudr_core.render.book import RenderOptions
+from loudr_core.render.destination import open_destination
+from loudr_core.render.planning import StoredPlan, chapters_wanted
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = ["run"]
@@ -25,17 +26,34 @@ def run(
     book_id: str,
     settings: Settings,
     *,
+    plan_start: str,
     segments: Sequence[str],
     findings: bool,
     chapter: int | None,
+    chapters: frozenset[int] | None,
     seed: int | None,
-    dest: str | Path,
+    dest: str | None,
+    allow_gaps: bool,
+    overwrite: bool,
     json_out: bool,
 ) -> int:
-    """Give the chosen segments a seed, kept for later plans too, and render the book again."""
+    """Give the chosen segments a seed, kept for later plans too, and put the file together anew.
+
+    What the file held the last time it holds again: its chapters, its place, its gaps.
+    """
     store = open_settings_store(settings)
-    plan, jobs, _ = latest_plan(store, find_book(store, book_id))
+    known = choose_plan(store, book_id, plan_start)
+    plan, jobs = known.plan, known.jobs
+    last: Mapping[str, Any] = known.results[-1] if known.results else {}
+    made = last.get("result", {})
+    if chapters is None and made.get("chapters"):
+        chapters = frozenset(made["chapters"])
+    chapters = chapters_wanted(plan, chapters)
     chosen = _chosen(store, plan, jobs, segments, findings=findings, chapter=chapter)
+    _refuse_outside(chosen, chapters)
+    place = dest if dest is not None else last.get("dest", ".")
+    if place is not None:
+        open_destination(place)
     given = read_overrides(store, plan, jobs)
     seeds = {
         job.segment_id: next_seed(job, given.get(job.segment_id, job.seed))
@@ -43,20 +61,21 @@ def run(
         else seed
         for job in chosen
     }
+    _announce(store, plan, jobs, chosen, chapters)
     write_override(store, plan, jobs, seeds)
     for segment, value in seeds.items():
         console.print(f"{segment}: seed {value}", markup=False, style="dim")
-    with tempfile.TemporaryDirectory(prefix="loudr-") as aside:
-        source = _source(store, plan, Path(aside))
-        return render.run(
-            [source],
-            _as_planned(plan, settings),
-            dest=dest,
-            chapters=None,
-            allow_gaps=False,
-            replan=False,
-            json_out=json_out,
-        )
+    return run_sources(
+        [StoredPlan(book_id=plan.book_id, plan_id=plan.plan_id)],
+        settings.as_planned(plan.profile, plan.profile_name),
+        dest=place,
+        options=RenderOptions(
+            chapters=chapters,
+            allow_gaps=allow_gaps or made.get("segments", {}).get("failed", 0) > 0,
+            overwrite=overwrite,
+        ),
+        json_out=json_out,
+    )
 
 
 def _chosen(
@@ -73,7 +92,9 @@ def _chosen(
     Raises
     ------
     ConfigError
-        Nothing was asked for, or a segment or chapter is not there.
+        A segment or chapter is not there, or no segment was condemned.
+    QualityError
+        A segment that was asked for cannot be read, whatever the seed.
     """
     known = {job.segment_id for job in jobs}
     for segment in segments:
@@ -83,35 +104,57 @@ def _chosen(
                 f"{jobs[-1].segment_id}",
                 segment=segment,
             )
+        if segment in plan.unreadable:
+            raise QualityError(
+                f"another seed does not help {segment}: {plan.unreadable[segment]}",
+                segment=segment,
+            )
     wanted = set(segments)
     if chapter is not None:
+        chapters_wanted(plan, frozenset({chapter}))
         wanted |= {job.segment_id for job in jobs if job.chapter == chapter}
     if findings:
-        choices = latest_choices(store, jobs)
-        flagged = {key for key, choice in choices.items() if choice.status != "ok"}
-        wanted |= {job.segment_id for job in jobs if job.job_key in flagged}
-    if not wanted:
+        choices = latest_choices(store, plan, jobs)
+        wanted |= {segment for segment, choice in choices.items() if choice.status != "ok"}
+    hopeless = wanted & plan.unreadable.keys()
+    if hopeless:
+        what = counted(len(hopeless), "segment")
+        console.print(f"{what} left alone: the voice cannot read them, with any seed", style="dim")
+    if not wanted - hopeless:
         raise ConfigError(
-            "nothing to render again: name segments by --segment or --chapter, or take the "
-            "condemned ones by --findings, if there are any",
+            f"nothing to render again: no segment of {plan.book_id} is condemned for a cause that "
+            "another seed could help; name segments by --segment or --chapter",
             book=plan.book_id,
         )
-    return [job for job in jobs if job.segment_id in wanted]
+    return [job for job in jobs if job.segment_id in wanted - hopeless]
 
 
-def _source(store: ObjectStore, plan: Plan, folder: Path) -> Path:
-    for key in store.list(f"books/{plan.book_id}/source."):
-        data = store.get(key)
-        if data is not None:
-            path = folder / f"{plan.book_id}{Path(key).suffix}"
-            path.write_bytes(data)
-            return path
-    raise BookError(f"the store does not hold the source of {plan.book_id}", book=plan.book_id)
+def _refuse_outside(chosen: Sequence[Job], chapters: frozenset[int] | None) -> None:
+    """Raise when a segment is in no chapter that is put together anew."""
+    outside = {job.chapter for job in chosen} - (chapters or {job.chapter for job in chosen})
+    if chapters is not None and outside:
+        raise ConfigError(
+            f"chapter {min(outside)} is not in the file that is put together anew, which holds "
+            f"{chapter_list(chapters)}: add --chapters {chapter_list(chapters | outside)}",
+            chapter=min(outside),
+        )
 
 
-def _as_planned(plan: Plan, settings: Settings) -> Settings:
-    """Return the settings of this run, with everything that decides the plan as it was planned."""
-    rest: dict[str, Any] = settings.model_dump(
-        exclude_unset=True, exclude=set(plan.profile), mode="python"
+def _announce(
+    store: ObjectStore,
+    plan: Plan,
+    jobs: Sequence[Job],
+    chosen: Sequence[Job],
+    chapters: frozenset[int] | None,
+) -> None:
+    """Say what will be spoken before it is."""
+    inside = [job for job in jobs if chapters is None or job.chapter in chapters]
+    choices = latest_choices(store, plan, jobs)
+    again = {job.segment_id for job in chosen}
+    missing = sum(job.segment_id not in {*choices, *again} for job in inside)
+    more = f", and {missing} more without audio" if missing else ""
+    what = "the book is" if chapters is None else f"chapters {chapter_list(chapters)} are"
+    console.print(
+        f"speaking {counted(len(chosen), 'segment')} again{more}; then {what} put together anew",
+        markup=False,
     )
-    return load(None, **{**rest, **plan.profile})

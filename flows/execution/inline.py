@@ -12,7 +12,7 @@ __all__ = ["Inline"]
 class Inline:
     """The stages one after the other; engines still work in their own processes."""
 
-    def run(self, render: BookRender, dest: str | Path, on_stage: OnStage) -> RenderResult:
+    def run(self, render: BookRender, dest: str | Path | None, on_stage: OnStage) -> RenderResult:
         """Return the result of the book."""
         render.plan()
         on_stage("speaking")

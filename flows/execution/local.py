@@ -18,6 +18,7 @@ from flows import live, prefect_environment
 from flows.api_server import ApiServer
 from flows.execution.protocol import OnStage
 from loudr_core.render.book import BookRender
+from loudr_core.render.planning import StoredPlan
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
 
@@ -36,7 +37,7 @@ class LocalExecution:
         self._imported = threading.Thread(target=_import_flow, name="import-flow", daemon=True)
         self._imported.start()
 
-    def run(self, render: BookRender, dest: str | Path, on_stage: OnStage) -> RenderResult:
+    def run(self, render: BookRender, dest: str | Path | None, on_stage: OnStage) -> RenderResult:
         """Return the result of the book."""
         self._imported.join()
         if self._server is not None:
@@ -47,7 +48,12 @@ class LocalExecution:
         from flows.request import RenderRequest
 
         name = f"{os.getpid()}-{id(render)}"
-        request = RenderRequest(book=str(render.source), dest=str(dest), live=name)
+        request = RenderRequest(
+            book=render.label if isinstance(render.source, StoredPlan) else str(render.source),
+            dest=None if dest is None else str(dest),
+            report=self._server is None,  # a link has a reader where the server outlives us
+            live=name,
+        )
         with live.registered(name, render, on_stage):
             render_book(request)
             return live.result_of(name)

@@ -16,7 +16,7 @@ OnStage = Callable[[str], None]
 class Execution(Protocol):
     """Runs every stage after planning; each finds what is finished."""
 
-    def run(self, render: BookRender, dest: str | Path, on_stage: OnStage) -> RenderResult:
+    def run(self, render: BookRender, dest: str | Path | None, on_stage: OnStage) -> RenderResult:
         """Return the result of the book.
 
         Raises

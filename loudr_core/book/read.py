@@ -11,19 +11,21 @@ from loudr_core.book.model import Book
 from loudr_core.errors import BookError
 from loudr_core.findings import Finding
 
-__all__ = ["MAX_FILE_BYTES", "read_book"]
+__all__ = ["MAX_FILE_BYTES", "SUFFIXES", "read_book", "there"]
 
 MAX_FILE_BYTES: Final = 1024 * 1024 * 1024
 MAX_TEXT_BYTES: Final = 64 * 1024 * 1024
 _MARKDOWN: Final = frozenset({".md", ".markdown", ".mdown"})
 _TEXT: Final = frozenset({".txt", ".text"})
+SUFFIXES: Final = (".epub", *sorted(_MARKDOWN), *sorted(_TEXT))
+"""Suffixes of the files that loudr reads, in lower case."""
 _SAMPLE: Final = 100_000
 """Characters of the body by which its language is told."""
 _ALIKE: Final = {"da": ("no", "nb", "nn"), "pt": ("gl",)}
 """Languages that little words alone do not tell apart."""
 
 
-def read_book(path: Path) -> Book:
+def read_book(path: Path, *, language: str = "") -> Book:
     """Read an EPUB, Markdown or plain text file.
 
     A zip file is read as an EPUB whatever its name; other files go by their extension.
@@ -31,6 +33,8 @@ def read_book(path: Path) -> Book:
     Parameters
     ----------
     path : Path
+    language : str
+        BCP 47 tag of the book's language, when somebody knows better than the book.
 
     Returns
     -------
@@ -43,14 +47,33 @@ def read_book(path: Path) -> Book:
         The file cannot be read, is of no known kind, is protected, or has nothing to narrate.
     """
     try:
-        return _judged(_read(path))
+        book = _read(path)
+        if language:
+            return replace(book, metadata=replace(book.metadata, language=language))
+        return _judged(book)
     except BookError as error:
         if path.name in error.message:
             raise
         raise BookError(f"{path.name}: {error.message}", **error.context) from None
 
 
+def there(path: Path) -> Path:
+    """Return the path of a file that is there.
+
+    Raises
+    ------
+    BookError
+        There is no such file, or it is a folder.
+    """
+    if path.is_dir():
+        raise BookError(f"{path} is a folder: give one file in it", path=str(path))
+    if not path.exists():
+        raise BookError(f"no such file: {path}; check the name and the folder", path=str(path))
+    return path
+
+
 def _read(path: Path) -> Book:
+    there(path)
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:

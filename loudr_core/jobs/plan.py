@@ -5,20 +5,27 @@ only when the audit has shown that no word is lost, the document last: a plan wh
 there is whole.
 """
 
+import hashlib
 import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from loudr_core.book.model import Book, Metadata
+from loudr_core.book.model import Book, Cover, Metadata
 from loudr_core.canonical import canonical_json, digest
-from loudr_core.errors import BookError, BundleError, StoreError
+from loudr_core.errors import BundleError, StoreError
 from loudr_core.findings import Finding
 from loudr_core.jobs.keys import job_key, segment_seed
 from loudr_core.jobs.table import Job, read_jobs, write_jobs
+from loudr_core.jobs.voicing import (
+    UNREADABLE,
+    foreign_findings,
+    spoken_language,
+    unreadable_findings,
+)
 from loudr_core.store.protocol import ObjectStore
 from loudr_core.text import TEXT_VERSION
 from loudr_core.text.audit import AuditReport, audit
@@ -32,6 +39,7 @@ __all__ = [
     "PlanRequest",
     "Speaker",
     "book_id_of",
+    "check_fingerprint",
     "find_books",
     "find_plans",
     "load_plan",
@@ -40,7 +48,7 @@ __all__ = [
     "plan_id_of",
 ]
 
-_VERSION = "plan-1"
+_VERSION = "plan-2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,13 +73,20 @@ class PlanRequest:
     Parameters
     ----------
     profile : mapping
-        The resolved profile as JSON holds it; part of the plan's identity.
+        The whole resolved profile as JSON holds it; part of the plan's identity, so that what is
+        made of a plan later is levelled and written as it was meant, too.
     text : TextOptions
     lexicon : Lexicon
     speaker : Speaker
     book_seed : int
         0 to 2^64 - 1.
     speed : float
+    policy_digest : str
+        Of the detector policy that the profile gives; follows from it and from the engine.
+    profile_name : str
+        What people call the profile; no part of the identity.
+    given : mapping of str to str
+        What was said about the book from outside, such as its language; part of the identity.
     """
 
     profile: Mapping[str, Any]
@@ -80,6 +95,9 @@ class PlanRequest:
     speaker: Speaker
     book_seed: int
     speed: float
+    policy_digest: str = ""
+    profile_name: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +137,18 @@ class Plan:
     findings: tuple[Finding, ...]
     audit: Mapping[str, Any]
     est_audio_s: float
+    policy_digest: str = ""
+    profile_name: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def unreadable(self) -> dict[str, str]:
+        """Segment id to the reason, for each segment that no seed makes audible."""
+        return {
+            str(finding.where["segment_id"]): finding.message
+            for finding in self.findings
+            if finding.code == UNREADABLE
+        }
 
     @property
     def folder(self) -> str:
@@ -172,6 +202,7 @@ def plan_id_of(source_sha256: str, request: PlanRequest) -> str:
             request.lexicon.digest(),
             request.speaker.voice,
             TEXT_VERSION,
+            dict(request.given),
         ]
     )[:16]
 
@@ -196,13 +227,17 @@ def plan_book(
     book_id = book_id_of(book.metadata.title, book.source_sha256)
     plan_id = plan_id_of(book.source_sha256, request)
     if not replan and (stored := load_plan(store, book_id, plan_id)) is not None:
-        _check_fingerprint(stored[0], request.speaker)
+        check_fingerprint(stored[0], request.speaker.fingerprint)
         return stored
     segmentation = segment_book(book, request.text)
-    foreign = _foreign(segmentation.segments, request.speaker)
+    speaker = request.speaker
+    found = foreign_findings(
+        segmentation.segments, engine=speaker.engine, languages=speaker.languages
+    )
     report = audit(book, segmentation)
     jobs = [_job(segment, request) for segment in segmentation.segments]
-    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id, foreign)
+    found += unreadable_findings(jobs)
+    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id, found)
     _write(plan, jobs, book.metadata, store)
     return plan, jobs
 
@@ -252,7 +287,7 @@ def find_plans(store: ObjectStore, book_id: str) -> list[str]:
 
 def _job(segment: Segment, request: PlanRequest) -> Job:
     speaker = request.speaker
-    language = _language(segment, speaker)
+    language = spoken_language(segment.language, speaker.languages)
     spoken = request.lexicon.apply(segment.spoken)
     seed = segment_seed(
         book_seed=request.book_seed,
@@ -301,21 +336,20 @@ def _describe(
     request: PlanRequest,
     book_id: str,
     plan_id: str,
-    foreign: Sequence[Finding],
+    found: Sequence[Finding],
 ) -> Plan:
     counts = Counter(job.chapter for job in jobs)
     seconds: defaultdict[int, float] = defaultdict(float)
     for job in jobs:
         seconds[job.chapter] += job.est_audio_s + job.pause_after_ms / 1000
     speaker, cover = request.speaker, book.metadata.cover
-    suffix = cover.media_type.rpartition("/")[2].partition("+")[0] if cover else ""
     return Plan(
         book_id=book_id,
         plan_id=plan_id,
         source_sha256=book.source_sha256,
         format=book.format,
         metadata=_metadata(book.metadata),
-        cover_key=f"books/{book_id}/cover.{suffix}" if cover else "",
+        cover_key=_cover_key(book_id, cover) if cover else "",
         cover_media_type=cover.media_type if cover else "",
         profile=dict(request.profile),
         engine=speaker.engine,
@@ -342,61 +376,23 @@ def _describe(
             if job.origin == "generated"
         ),
         left_out=segmentation.left_out,
-        findings=(*book.findings, *segmentation.findings, *foreign),
+        findings=(*book.findings, *segmentation.findings, *found),
         audit={
             "lossless": report.lossless,
             "source_chars": report.source_chars,
             "claimed_chars": report.claimed_chars,
         },
         est_audio_s=round(sum(seconds.values()), 1),
+        policy_digest=request.policy_digest,
+        profile_name=request.profile_name,
+        given=dict(request.given),
     )
 
 
-def _foreign(segments: Sequence[Segment], speaker: Speaker) -> list[Finding]:
-    """Return a finding for each language that the engine reads with the rules of another.
-
-    Raises
-    ------
-    BookError
-        More than half of the book is in such languages.
-    """
-    characters: Counter[str] = Counter()
-    for segment in segments:
-        characters[segment.language] += len(segment.spoken)
-    foreign = {
-        language: count
-        for language, count in sorted(characters.items())
-        if _primary(language) not in speaker.languages
-    }
-    if sum(foreign.values()) * 2 > characters.total():
-        most = max(foreign, key=lambda language: foreign[language])
-        raise BookError(
-            f"the book is in {most!r}, and engine {speaker.engine!r} speaks "
-            f"{', '.join(sorted(speaker.languages))}: choose another engine, or set "
-            "text.default_language if the book names its language wrongly",
-            language=most,
-        )
-    return [
-        Finding(
-            code="plan-language",
-            severity="warning",
-            message=f"{count} characters are in {language!r}, which {speaker.engine} does not "
-            "speak: they are read with its own rules",
-            where={"language": language, "characters": count},
-        )
-        for language, count in foreign.items()
-    ]
-
-
-def _language(segment: Segment, speaker: Speaker) -> str:
-    """Return the language that the engine is asked for: the segment's, if it speaks that."""
-    if _primary(segment.language) in speaker.languages or not speaker.languages:
-        return segment.language
-    return "en" if "en" in speaker.languages else min(speaker.languages)
-
-
-def _primary(language: str) -> str:
-    return language.partition("-")[0].lower()
+def _cover_key(book_id: str, cover: Cover) -> str:
+    """Return where a cover lies; plans of a book may have covers of their own."""
+    suffix = cover.media_type.rpartition("/")[2].partition("+")[0]
+    return f"books/{book_id}/cover-{hashlib.sha256(cover.data).hexdigest()[:8]}.{suffix}"
 
 
 def _metadata(metadata: Metadata) -> dict[str, Any]:
@@ -414,12 +410,19 @@ def _write(plan: Plan, jobs: Sequence[Job], metadata: Metadata, store: ObjectSto
     store.put(f"{plan.folder}/plan.json", canonical_json(document))
 
 
-def _check_fingerprint(plan: Plan, speaker: Speaker) -> None:
-    if plan.fingerprint != speaker.fingerprint:
+def check_fingerprint(plan: Plan, fingerprint: str) -> None:
+    """Refuse to go on with a plan that was made for something else.
+
+    Raises
+    ------
+    BundleError
+        The engine's fingerprint is another than the plan's.
+    """
+    if plan.fingerprint != fingerprint:
         raise BundleError(
             f"{plan.book_id} was planned with other weights or on another kind of machine "
-            f"(fingerprint {plan.fingerprint[:12]}, this engine has {speaker.fingerprint[:12]}): "
+            f"(fingerprint {plan.fingerprint[:12]}, this engine has {fingerprint[:12]}): "
             "render with --replan to start anew",
-            found=speaker.fingerprint,
+            found=fingerprint,
             expected=plan.fingerprint,
         )

@@ -1,11 +1,15 @@
 """How far a plan is, from its choices in the store, under whatever detector policy."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from loudr_core.jobs.choices import read_choice
+from loudr_core.jobs.orders import make_orders
+from loudr_core.jobs.overrides import read_overrides
+from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import Job
-from loudr_core.speech.orders import Choice
+from loudr_core.speech.orders import Choice, Order
 from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 
@@ -31,10 +35,9 @@ class Standing:
         return {**asdict(self), "left": self.left}
 
 
-def standing_of(store: ObjectStore, jobs: Sequence[Job]) -> Standing:
-    """Return how far the jobs of a plan are."""
-    choices = latest_choices(store, jobs)
-    states = [choices[job.job_key].status for job in jobs if job.job_key in choices]
+def standing_of(choices: Mapping[str, Choice], jobs: Sequence[Job]) -> Standing:
+    """Return how far the jobs of a plan are, from what `latest_choices` found for them."""
+    states = [choices[job.segment_id].status for job in jobs if job.segment_id in choices]
     return Standing(
         total=len(jobs),
         done=len(states) - states.count("failed"),
@@ -43,16 +46,33 @@ def standing_of(store: ObjectStore, jobs: Sequence[Job]) -> Standing:
     )
 
 
-def latest_choices(store: ObjectStore, jobs: Sequence[Job]) -> dict[str, Choice]:
-    """Return job key to a choice made for it; with several policies the last by name counts."""
-    keys = list(dict.fromkeys(job.job_key for job in jobs))
-    found = in_lanes(store, lambda key: _latest(store, key), keys)
-    return {key: choice for key, choice in zip(keys, found, strict=True) if choice is not None}
+def latest_choices(store: ObjectStore, plan: Plan, jobs: Sequence[Job]) -> dict[str, Choice]:
+    """Return segment id to the choice that counts for it, seeds given by hand included.
+
+    The choice made under the plan's own detector policy counts; where there is none, as after an
+    engine was calibrated anew, the last by name of those made under others.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        All of the plan.
+    """
+    overrides = read_overrides(store, plan, jobs)
+    orders = make_orders(
+        plan, jobs, policy_digest=plan.policy_digest, attempts=1, overrides=overrides
+    )
+    wanted = {order.job_key: order for order in orders}
+    found = in_lanes(store, lambda order: _latest(store, order), wanted.values())
+    chosen = dict(zip(wanted, found, strict=True))
+    return {order.id: choice for order in orders if (choice := chosen[order.job_key]) is not None}
 
 
-def _latest(store: ObjectStore, job_key: str) -> Choice | None:
+def _latest(store: ObjectStore, order: Order) -> Choice | None:
+    own = read_choice(store, order)
+    if own is not None:
+        return own
     found = None
-    for name in store.list(f"choice/{job_key[:2]}/{job_key}-"):
+    for name in store.list(f"choice/{order.job_key[:2]}/{order.job_key}-"):
         data = store.get(name)
         if data is not None:
             found = Choice.from_dict(json.loads(data))

@@ -22,7 +22,7 @@ from loudr_core.errors import PublishError
 from loudr_core.findings import Finding, Severity
 from loudr_core.publish.boxes import BoxMark, Mp4Layout, read_layout
 from loudr_core.publish.cover import prepare_cover
-from loudr_core.publish.tags import FREEFORM
+from loudr_core.publish.tags import FREEFORM, gaps_told
 
 __all__ = ["CheckReport", "CheckedChapter", "check_m4b"]
 
@@ -347,6 +347,8 @@ def _check_tags(report: CheckReport) -> None:
         if not report.tags.get(name):
             role = "narrator (composer)" if name == "composer" else name
             report.add("tag-missing", "warning", f"the file names no {role}", tag=name)
+    for gap in gaps_told(str(report.tags.get("comment", ""))):
+        report.add("gap", "warning", f"a passage is missing, as the comment says: {gap}", gap=gap)
     if report.cover is None:
         report.add("no-cover", "info", "the file has no cover")
 

@@ -14,7 +14,7 @@ import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +29,7 @@ from loudr_core.publish.aac import FRAME_SAMPLES, Encoding
 from loudr_core.publish.cover import Cover
 from loudr_core.publish.names import cut_utf8
 from loudr_core.publish.tags import Tags, language_code, write_tags
+from loudr_core.refusals import explain
 
 if TYPE_CHECKING:  # a name of PyAV's stubs only
     from av.container import Chapter
@@ -83,7 +84,13 @@ class Written:
     findings: tuple[Finding, ...]
 
 
-def write_m4b(path: Path, packets: Iterable[bytes], spec: M4bSpec) -> Written:
+def write_m4b(
+    path: Path,
+    packets: Iterable[bytes],
+    spec: M4bSpec,
+    *,
+    guard: Callable[[Path], None] | None = None,
+) -> Written:
     """Write a book as an M4B file.
 
     Parameters
@@ -92,6 +99,9 @@ def write_m4b(path: Path, packets: Iterable[bytes], spec: M4bSpec) -> Written:
         The final name; its folder is made. A file of that name is replaced.
     packets : iterable of bytes
         AAC-LC access units of the book, the priming packet first; consumed once, in order.
+    guard : callable, optional
+        Called with `path` when no other process can write it any more, before a packet is taken;
+        what it raises passes through, and nothing was written.
 
     Raises
     ------
@@ -104,6 +114,8 @@ def write_m4b(path: Path, packets: Iterable[bytes], spec: M4bSpec) -> Written:
     chapters, findings = _chapters(spec)
     try:
         with _hidden(path) as part:
+            if guard is not None:
+                guard(path)
             _mux(part, packets, spec, chapters)
             write_tags(part, spec.tags, spec.cover)
             with part.open("rb") as file:
@@ -112,12 +124,10 @@ def write_m4b(path: Path, packets: Iterable[bytes], spec: M4bSpec) -> Written:
             part.replace(path)
             _sync_folder(path.parent)
     except av.error.FFmpegError as error:
-        raise PublishError(f"{path} cannot be written: {error}", path=str(path)) from error
+        why = explain(error) if isinstance(error, OSError) else str(error)
+        raise PublishError(f"{path} cannot be written: {why}", path=str(path)) from error
     except OSError as error:
-        why = error.strerror or str(error)
-        raise PublishError(
-            f"{path} cannot be written: {why}; free space or choose another folder", path=str(path)
-        ) from error
+        raise PublishError(f"{path} cannot be written: {explain(error)}", path=str(path)) from error
     return Written(
         path=path,
         n_bytes=path.stat().st_size,

@@ -2,8 +2,11 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
-__all__ = ["MAX_NAME_BYTES", "cut_utf8", "file_name"]
+from loudr_core.canonical import digest
+
+__all__ = ["MAX_NAME_BYTES", "chapter_list", "chapters_note", "cut_utf8", "file_name"]
 
 MAX_NAME_BYTES = 200
 """Bytes of a name in UTF-8, suffix included: file systems end at 255, sync tools add to names."""
@@ -15,6 +18,8 @@ _FORBIDDEN = {
 # Device names of Windows, reserved whatever the suffix.
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")
+_MOST_LIST = 60
+"""Characters of a list of chapters in a name."""
 
 
 def file_name(title: str, suffix: str, *, fallback: str) -> str:
@@ -35,6 +40,40 @@ def file_name(title: str, suffix: str, *, fallback: str) -> str:
     if _RESERVED.fullmatch(stem.split(".")[0].rstrip()):
         stem = f"_{stem}"
     return stem + suffix
+
+
+def chapter_list(numbers: Iterable[int]) -> str:
+    """Return chapter numbers as people write them: `1-3,7`.
+
+    Parameters
+    ----------
+    numbers : iterable of int
+        In any order.
+    """
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in runs)
+
+
+def chapters_note(chapters: str) -> str:
+    """Return what a file of some chapters has behind its title: ` (chapters 1-3,7)`.
+
+    Parameters
+    ----------
+    chapters : str
+        As `chapter_list` gives it. A list that is too long for a name is cut, and told from others
+        by six digits of its hash; empty for a whole book.
+    """
+    if not chapters:
+        return ""
+    if len(chapters) > _MOST_LIST:
+        shown = chapters[:_MOST_LIST].rpartition(",")[0]
+        return f" (chapters {shown},… {digest(chapters)[:6]})"
+    return f" (chapter {chapters})" if chapters.isdecimal() else f" (chapters {chapters})"
 
 
 def cut_utf8(text: str, n_bytes: int) -> str:

@@ -7,10 +7,13 @@ template engine. Takes plain data, so that whoever renders fills it from whereve
 
 import base64
 import functools
+import html
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -18,6 +21,7 @@ import jinja2
 from loudr_core.findings import Finding
 from loudr_core.publish.clip import Clip
 from loudr_core.publish.cover import Cover
+from loudr_core.publish.naming import SOMEBODY, Owner
 from loudr_core.publish.plot import clock, plot_loudness
 
 __all__ = [
@@ -27,6 +31,7 @@ __all__ = [
     "ReportFile",
     "ReportOmission",
     "ReportSegment",
+    "read_owner",
     "write_report",
 ]
 
@@ -36,6 +41,12 @@ MAX_CLIP_BYTES = 24_000_000
 _RANK = {"error": 0, "warning": 1, "info": 2}
 _TIMES = ("start_s", "end_s")
 _TEMPLATE = "report.html.j2"
+_PLAN_DIGITS = 8
+_HEAD_BYTES = 4096
+_OWNER = {
+    field: re.compile(rf'<meta name="loudr-{field.partition("_")[0]}" content="([^"]*)">')
+    for field in ("book_id", "plan_id", "chapters")
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +121,8 @@ class ReportData:
         In any order.
     findings : sequence of Finding
         Those that belong to no segment.
+    rendered : str
+        Chapters that the numbers are of, such as `1-3`, when not of the whole book.
     made : str
         When and with what, as the caller wants it read: `loudr 0.1.0, 30 November 2026`.
     """
@@ -129,6 +142,7 @@ class ReportData:
     peak_limit_dbtp: float = -3.0
     rtf: float | None = None
     wall_s: float | None = None
+    rendered: str = ""
     made: str = ""
     counts: Mapping[str, int] = field(default_factory=dict)
     files: Sequence[ReportFile] = ()
@@ -181,6 +195,21 @@ def write_report(
     return page
 
 
+def read_owner(path: Path) -> Owner | None:
+    """Return whose page a file is: None when there is none, `SOMEBODY` when it does not say."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return SOMEBODY
+    said = {field: _OWNER[field].search(head) for field in _OWNER}
+    return Owner(
+        **{field: html.unescape(found[1]) if found else "" for field, found in said.items()}
+    )
+
+
 def _urgency(segment: ReportSegment) -> tuple[int, int, float, str]:
     """Sort key: what is missing, then by the gravest finding, then as the book goes."""
     rank = min((_RANK[finding.severity] for finding in segment.findings), default=3)
@@ -188,9 +217,8 @@ def _urgency(segment: ReportSegment) -> tuple[int, int, float, str]:
 
 
 def _command(report: ReportData, segment: ReportSegment) -> str:
-    return (
-        f"loudr rerender {shlex.quote(report.book_id)} --segment {shlex.quote(segment.segment_id)}"
-    )
+    words = ["loudr", "rerender", report.book_id, "--plan", report.plan_id[:_PLAN_DIGITS]]
+    return shlex.join([*words, "--segment", segment.segment_id])
 
 
 @functools.cache

@@ -6,6 +6,7 @@ freeform atoms, since ffprobe hides `©mvn`. All values come from the caller, so
 gives the same bytes; there is no clock here.
 """
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,17 @@ from mutagen.mp4 import MP4, AtomDataType, MP4Cover, MP4FreeForm
 
 from loudr_core.errors import PublishError
 from loudr_core.publish.cover import Cover
+from loudr_core.publish.naming import SOMEBODY, Owner
 
-__all__ = ["FREEFORM", "Tags", "language_code", "write_tags"]
+__all__ = ["FREEFORM", "Tags", "gaps_told", "language_code", "read_owner", "write_tags"]
 
 FREEFORM = "----:com.apple.iTunes:"
 """Prefix of the atoms that carry their own name."""
 
 _AUDIOBOOK = 2  # `stik`, the kind of media
 _SHORT = 255
+_OWNER = {"book_id": "LOUDR-BOOK", "plan_id": "LOUDR-PLAN", "chapters": "LOUDR-CHAPTERS"}
+_GAPS = re.compile(r"passages? (?:is|are) missing from the audio: (.*)\.$", re.DOTALL)
 
 # ISO 639-1 to 639-2/T, the form that a track's language takes (ISO/IEC 14496-12, 8.4.2).
 _THREE_LETTERS = {
@@ -61,6 +65,8 @@ class Tags:
         Who spoke, with what, made by which program: `heart`, `embedded`, `loudr 0.1.0`.
     gaps : tuple of str
         One line for each passage that is missing from the audio.
+    owner : Owner, optional
+        Whose the file is: `read_owner` finds it again.
     """
 
     title: str
@@ -82,6 +88,7 @@ class Tags:
     engine: str = ""
     producer: str = "loudr"
     gaps: tuple[str, ...] = ()
+    owner: Owner | None = None
 
     def comment(self) -> str:
         """Return the comment: that the voice is synthetic, whose it is, and what is missing."""
@@ -93,6 +100,27 @@ class Tags:
             what = "1 passage is" if count == 1 else f"{count} passages are"
             text += f" {what} missing from the audio: " + "; ".join(self.gaps) + "."
         return text
+
+
+def gaps_told(comment: str) -> tuple[str, ...]:
+    """Return the passages that `Tags.comment` says are missing."""
+    found = _GAPS.search(comment)
+    return tuple(found[1].split("; ")) if found else ()
+
+
+def read_owner(path: Path) -> Owner | None:
+    """Return whose a file is: None when there is none, `SOMEBODY` when it does not say."""
+    if not path.exists():
+        return None
+    try:
+        tags: Any = MP4(path).tags or {}
+    except (mutagen.MutagenError, OSError):
+        return SOMEBODY
+    said = {field: tags.get(FREEFORM + name) for field, name in _OWNER.items()}
+    return Owner(
+        **{field: bytes(value[0]).decode("utf-8", "replace") if value else ""
+           for field, value in said.items()}
+    )  # fmt: skip
 
 
 def language_code(tag: str) -> str:
@@ -156,6 +184,8 @@ def _atoms(tags: Tags) -> dict[str, object]:
         "PUBLISHER": tags.publisher,
         "LANGUAGE": tags.language,
     }
+    if tags.owner is not None:
+        freeform |= {name: getattr(tags.owner, field) for field, name in _OWNER.items()}
     atoms: dict[str, object] = {name: [_clean(value)] for name, value in text.items() if value}
     atoms |= {
         FREEFORM + name: [MP4FreeForm(_clean(value).encode(), AtomDataType.UTF8)]

@@ -9,27 +9,32 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from loudr_core.audio.loudness import LoudnessState
-from loudr_core.audio.policy import DetectorPolicy
-from loudr_core.book.model import Book
-from loudr_core.book.read import read_book
-from loudr_core.errors import ConfigError, StoreError
+from loudr_core.errors import StoreError
 from loudr_core.findings import Finding
 from loudr_core.jobs.choices import pcm_digest
 from loudr_core.jobs.orders import Shard, cut_shards, make_orders
 from loudr_core.jobs.overrides import read_overrides
-from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
+from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import Job
-from loudr_core.render.deliver import file_result, gap_findings, write_book
-from loudr_core.render.finish import Mastered, master_book, refuse_gaps
+from loudr_core.render.deliver import gap_findings, write_book
+from loudr_core.render.finish import Mastered, master_book, refuse_gaps, refuse_unreadable
 from loudr_core.render.layout import ChapterLayout, layout_book, layout_chapter
 from loudr_core.render.measure import measure_chapter
+from loudr_core.render.planning import (
+    AboutBook,
+    StoredPlan,
+    chapters_wanted,
+    open_plan,
+    policy_of,
+)
 from loudr_core.render.progress import Progress
 from loudr_core.render.result import RenderedFile, RenderResult, SegmentCounts
+from loudr_core.render.results import file_result, part_of
 from loudr_core.render.speak import (
     CANARY_SEGMENTS,
     Interrupted,
@@ -41,17 +46,8 @@ from loudr_core.settings import Profile
 from loudr_core.speech.orders import Choice, Order
 from loudr_core.speech.wire import EngineInfo
 from loudr_core.store.protocol import ObjectStore
-from loudr_core.text.lexicon import Lexicon
 
-__all__ = [
-    "BookRender",
-    "EnginePoolLike",
-    "RenderOptions",
-    "policy_of",
-    "resolved",
-    "source_key",
-    "speaker_of",
-]
+__all__ = ["BookRender", "EnginePoolLike", "RenderOptions"]
 
 logger = logging.getLogger(__name__)
 
@@ -80,12 +76,21 @@ class RenderOptions:
         Make the plan again.
     workers : int
         Engine processes, and threads of the stages after them.
+    profile_name : str
+        What people call the profile; it tells files of one book apart.
+    about : AboutBook
+        What is said of the book from outside; counts when the plan is made from a file.
+    overwrite : bool
+        Replace another book's file of the same name.
     """
 
     chapters: frozenset[int] | None = None
     allow_gaps: bool = False
     replan: bool = False
     workers: int = 1
+    profile_name: str = ""
+    about: AboutBook = field(default_factory=AboutBook)
+    overwrite: bool = False
 
 
 class BookRender:
@@ -93,9 +98,10 @@ class BookRender:
 
     Parameters
     ----------
-    source : Path
-        The EPUB, Markdown or text file.
+    source : Path or StoredPlan
+        The EPUB, Markdown or text file, or a plan that was made of one.
     profile : Profile
+        For a stored plan, what the plan holds.
     store : ObjectStore
     pool : EnginePoolLike
         Started; may be shared by several books.
@@ -106,7 +112,7 @@ class BookRender:
 
     def __init__(
         self,
-        source: Path,
+        source: Path | StoredPlan,
         *,
         profile: Profile,
         store: ObjectStore,
@@ -138,6 +144,11 @@ class BookRender:
                 spent = time.monotonic() - started
                 self.stage_s[stage] = self.stage_s.get(stage, 0.0) + spent
 
+    @property
+    def label(self) -> str:
+        """What people know the book by before it is planned."""
+        return self.source.stem if isinstance(self.source, Path) else self.source.book_id
+
     # --- plan
 
     def plan(self) -> Plan:
@@ -149,6 +160,8 @@ class BookRender:
             The book cannot be read or narrated, or its plan would lose a word.
         ConfigError
             The voice, a detector or a chapter number is not there.
+        StoreError
+            A stored plan is damaged or gone.
         """
         with self._lock:
             if self._planned is None:
@@ -157,31 +170,24 @@ class BookRender:
             return self._planned.plan
 
     def _make_plan(self) -> "_Planned":
-        book: Book = read_book(self.source)
         info = self._engine_info()
-        speaker = speaker_of(info, self.profile.voice)
-        request = PlanRequest(
-            profile=resolved(self.profile, speaker),
-            text=self.profile.text_options(
-                max_characters=speaker.max_characters,
-                target_characters=speaker.target_characters,
-            ),
-            lexicon=Lexicon(self.profile.lexicon),
-            speaker=speaker,
-            book_seed=self.profile.book_seed,
-            speed=self.profile.speed,
+        plan, every = open_plan(
+            self.source,
+            profile=self.profile,
+            profile_name=self.options.profile_name,
+            about=self.options.about,
+            info=info,
+            store=self.store,
+            replan=self.options.replan,
         )
-        plan, jobs = plan_book(book, request, self.store, replan=self.options.replan)
-        self._keep_source(plan)
-        overrides = read_overrides(self.store, plan, jobs)
-        jobs = self._wanted(plan, jobs)
-        policy = policy_of(self.profile, info)
+        chapters = chapters_wanted(plan, self.options.chapters)
+        jobs = every if chapters is None else [job for job in every if job.chapter in chapters]
         orders = make_orders(
             plan,
             jobs,
-            policy_digest=policy.digest(),
+            policy_digest=policy_of(self.profile, info).digest(),
             attempts=self.profile.attempts,
-            overrides=overrides,
+            overrides=read_overrides(self.store, plan, every),
         )
         speaking = Speaking(
             plan,
@@ -192,7 +198,14 @@ class BookRender:
             cancel=self.cancel,
         )
         shards = cut_shards(orders, workers=self.options.workers, canary=CANARY_SEGMENTS)
-        return _Planned(plan=plan, jobs=jobs, orders=orders, speaking=speaking, shards=shards)
+        return _Planned(
+            plan=plan,
+            chapters=None if chapters is None else tuple(sorted(chapters)),
+            jobs=jobs,
+            orders=orders,
+            speaking=speaking,
+            shards=shards,
+        )
 
     def _engine_info(self) -> EngineInfo:
         """Wait for the engine, which takes minutes to load at worst, unless stopped."""
@@ -203,28 +216,20 @@ class BookRender:
                 continue
         raise Interrupted
 
-    def _keep_source(self, plan: Plan) -> None:
-        """Keep the book itself beside its plans, to be rendered again from the store."""
-        key = source_key(plan, self.source.suffix)
-        if not self.store.exists(key):
-            self.store.put_file(key, self.source)
-
-    def _wanted(self, plan: Plan, jobs: Sequence[Job]) -> list[Job]:
-        if self.options.chapters is None:
-            return list(jobs)
-        unknown = self.options.chapters - {chapter.number for chapter in plan.chapters}
-        if unknown:
-            raise ConfigError(
-                f"{plan.book_id} has no chapter {min(unknown)}: it has 1 to {len(plan.chapters)}",
-                book=plan.book_id,
-            )
-        return [job for job in jobs if job.chapter in self.options.chapters]
-
     # --- speak
 
     def start_speaking(self) -> None:
-        """Give the missing segments to the engine processes, and return at once."""
-        self._need().speaking.start()
+        """Give the missing segments to the engine processes, and return at once.
+
+        Raises
+        ------
+        QualityError
+            The voice cannot read a segment, and gaps are not allowed.
+        """
+        planned = self._need()
+        if not self.options.allow_gaps:
+            refuse_unreadable(planned.plan, [job.segment_id for job in planned.jobs])
+        planned.speaking.start()
 
     def speak(self, shard: Shard) -> ShardResult:
         """Return when the shard's segments are finished."""
@@ -257,6 +262,11 @@ class BookRender:
     def choices(self) -> Mapping[str, Choice]:
         """Job key to choice, for what is finished."""
         return self._need().speaking.choices
+
+    @property
+    def found(self) -> frozenset[str]:
+        """Job keys of what was finished when the orders were given out."""
+        return self._need().speaking.found
 
     # --- assemble
 
@@ -308,9 +318,14 @@ class BookRender:
                         lead_in_ms=self._lead_in_ms,
                     )
                     if not self.options.allow_gaps:
-                        refuse_gaps(layout, book_id=planned.plan.book_id)
+                        refuse_gaps(layout, plan=planned.plan)
                     self._mastered = master_book(
-                        planned.plan, layout, self._measured, self.store, self.profile.loudness
+                        planned.plan,
+                        layout,
+                        self._measured,
+                        self.store,
+                        self.profile.loudness,
+                        part=part_of(planned.chapters),
                     )
             return self._mastered
 
@@ -333,13 +348,18 @@ class BookRender:
                 output=self.profile.output,
                 dest=dest,
                 workers=self.options.workers,
-                partial=self.options.chapters is not None,
+                chapters=planned.chapters,
+                overwrite=self.options.overwrite,
                 cancel=self.cancel,
             )
         choices = self.choices
         chosen = [choices[o.job_key] for o in planned.orders if o.job_key in choices]
         result = self._result(planned.plan, mastered, chosen, file, said)
-        file_result(self.store, planned.plan, result, mastered)
+        # A folder is found again from anywhere; a URL is as it was given.
+        kept = None if dest is None else str(dest)
+        if kept is not None and "://" not in kept:
+            kept = str(Path(kept).expanduser().absolute())
+        file_result(self.store, planned.plan, result, mastered, dest=kept)
         return result
 
     def _result(
@@ -377,61 +397,21 @@ class BookRender:
             wall_s=wall,
             findings=(*findings, *gap_findings(mastered.layout), *said),
             stage_s={name: round(value, 3) for name, value in self.stage_s.items()},
+            chapters=self._need().chapters,
         )
 
     def _need(self) -> "_Planned":
         self.plan()
         if self._planned is None:  # plan() has set it or raised
-            raise StoreError(f"{self.source} has no plan")
+            raise StoreError(f"{self.label} has no plan")
         return self._planned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Planned:
     plan: Plan
+    chapters: tuple[int, ...] | None
     jobs: Sequence[Job]
     orders: Sequence[Order]
     speaking: Speaking
     shards: Sequence[Shard]
-
-
-def source_key(plan: Plan, suffix: str) -> str:
-    """Return the store key of the book itself; `suffix` is its file's, with the dot."""
-    return f"books/{plan.book_id}/source{suffix.lower()}"
-
-
-def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:
-    """Return the speaker for a voice of an engine, its first one when None.
-
-    Raises
-    ------
-    ConfigError
-        The engine has no such voice.
-    """
-    chosen = info.voice(voice) if voice else info.voices[0]
-    return Speaker(
-        engine=info.name,
-        voice=chosen.name,
-        voice_sha256=chosen.sha256,
-        fingerprint=info.fingerprint,
-        sample_rate_hz=info.sample_rate_hz,
-        languages=info.limits.languages,
-        max_characters=info.limits.max_characters,
-        target_characters=info.limits.target_characters,
-        seconds_per_character=info.limits.seconds_per_character,
-    )
-
-
-def policy_of(profile: Profile, info: EngineInfo) -> DetectorPolicy:
-    """Return the detectors' thresholds: the profile's, over the engine's calibration."""
-    calibrated = {"seconds_per_character": list(info.limits.seconds_per_character)}
-    return DetectorPolicy.from_dict({**calibrated, **profile.detectors})
-
-
-def resolved(profile: Profile, speaker: Speaker) -> dict[str, Any]:
-    """Return the part of a profile that decides a plan, as JSON holds it, with the voice named.
-
-    What only decides how takes are judged, levelled or written is left out: it has keys of its own.
-    """
-    data = profile.model_dump(mode="json", exclude={"detectors", "attempts", "loudness", "output"})
-    return {**data, "voice": speaker.voice}

@@ -1,31 +1,28 @@
-"""Write a mastered book to its M4B, and file what came of it."""
+"""Write a mastered book to its M4B, and put that where it is wanted."""
 
-import json
 import threading
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-from loudr_core.errors import StoreError
 from loudr_core.findings import Finding
 from loudr_core.jobs.plan import Plan
 from loudr_core.publish.aac import Encoding, encode_book, pieces_of
 from loudr_core.publish.cover import Cover, prepare_cover
 from loudr_core.publish.m4b import ChapterMark, M4bSpec, write_m4b
-from loudr_core.publish.names import file_name
+from loudr_core.publish.names import chapter_list, chapters_note
+from loudr_core.publish.naming import NameWish, Owner
 from loudr_core.publish.tags import Tags
 from loudr_core.render.destination import StorePrefix, open_destination
-from loudr_core.render.finish import Mastered, MasteredPcm, levels_json
+from loudr_core.render.finish import Mastered, MasteredPcm
 from loudr_core.render.layout import BookLayout
 from loudr_core.render.pcm import BookPcm
-from loudr_core.render.result import RenderedFile, RenderResult
+from loudr_core.render.result import RenderedFile
 from loudr_core.render.speak import Interrupted
 from loudr_core.settings import OutputProfile
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["file_result", "gap_findings", "read_result", "write_book"]
+__all__ = ["gap_findings", "name_wish", "write_book"]
 
 
 def write_book(
@@ -36,7 +33,8 @@ def write_book(
     output: OutputProfile,
     dest: str | Path | None,
     workers: int,
-    partial: bool,
+    chapters: Sequence[int] | None,
+    overwrite: bool,
     cancel: threading.Event,
 ) -> tuple[RenderedFile, tuple[Finding, ...]]:
     """Encode the book and write its M4B.
@@ -49,8 +47,10 @@ def write_book(
         Folder or `s3://` prefix of deliverables; the store gets the file when None.
     workers : int
         Threads that encode.
-    partial : bool
-        The render is of some chapters only; the file's name says so.
+    chapters : sequence of int, or None
+        The chapters that the render is of, when not of all; the file's name says so.
+    overwrite : bool
+        Replace another book's file of that name.
 
     Raises
     ------
@@ -60,6 +60,7 @@ def write_book(
         `cancel` was set.
     """
     layout = mastered.layout
+    wish = name_wish(plan, ".m4b", chapters)
     encoding = Encoding(sample_rate_hz=layout.sample_rate_hz, bit_rate=output.bit_rate)
     cover, findings = _cover(plan, store)
     spec = M4bSpec(
@@ -69,7 +70,7 @@ def write_book(
             ChapterMark(title=chapter.title, start=chapter.start, end=chapter.end)
             for chapter in layout.chapters
         ],
-        tags=_tags(plan, layout),
+        tags=_tags(plan, layout, wish.owner),
         cover=cover,
     )
     pcm = MasteredPcm(BookPcm(store, layout), mastered)
@@ -81,19 +82,43 @@ def write_book(
         cache=_PieceCache(store),
         identify=pcm.identify,
     )
-    name = file_name(_title(plan, layout, partial=partial), ".m4b", fallback=plan.book_id)
     packets = _stoppable(packets, cancel)
     place = StorePrefix(store, f"{plan.folder}/out") if dest is None else open_destination(dest)
-    written, where = place.deliver(name, lambda path: write_m4b(path, packets, spec))
+    delivered = place.deliver(
+        wish,
+        lambda path, guard: write_m4b(path, packets, spec, guard=guard),
+        overwrite=overwrite,
+    )
+    written = delivered.written
     file = RenderedFile(
-        path=where,
+        path=delivered.where,
         format="m4b",
         bytes=written.n_bytes,
         sha256=written.sha256,
         duration_s=written.duration_s,
         chapters=len(layout.chapters),
     )
-    return file, (*findings, *written.findings)
+    return file, (*findings, *written.findings, *delivered.findings)
+
+
+def name_wish(plan: Plan, ending: str, chapters: Sequence[int] | None = None) -> NameWish:
+    """Return what the name of a file of a plan is made of.
+
+    Parameters
+    ----------
+    ending : str
+        With its dot.
+    chapters : sequence of int, or None
+        Those it holds, when not all.
+    """
+    listed = chapter_list(chapters) if chapters is not None else ""
+    return NameWish(
+        title=str(plan.metadata["title"]),
+        ending=chapters_note(listed) + ending,
+        owner=Owner(book_id=plan.book_id, plan_id=plan.plan_id, chapters=listed),
+        author=next(iter(plan.metadata["authors"]), ""),
+        profile=plan.profile_name,
+    )
 
 
 def gap_findings(layout: BookLayout) -> list[Finding]:
@@ -110,40 +135,6 @@ def gap_findings(layout: BookLayout) -> list[Finding]:
         )
         for gap in layout.gaps
     ]
-
-
-def file_result(store: ObjectStore, plan: Plan, result: RenderResult, mastered: Mastered) -> None:
-    """Keep the result and the levels of a render beside its plan."""
-    document = {
-        "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "made_by": f"loudr {version('loudr')}",
-        "result": result.as_dict(),
-        "levels": levels_json(mastered),
-    }
-    store.put(
-        f"{plan.folder}/report/render.json",
-        json.dumps(document, ensure_ascii=False).encode(),
-    )
-
-
-def read_result(store: ObjectStore, plan: Plan) -> Mapping[str, Any] | None:
-    """Return the document of `file_result`, or None when the plan was not finished.
-
-    Raises
-    ------
-    StoreError
-        It is damaged.
-    """
-    data = store.get(f"{plan.folder}/report/render.json")
-    if data is None:
-        return None
-    try:
-        document: Mapping[str, Any] = json.loads(data)
-    except ValueError as error:
-        raise StoreError(
-            f"the result of {plan.book_id} is damaged; render again", book=plan.book_id
-        ) from error
-    return document
 
 
 class _PieceCache:
@@ -171,15 +162,7 @@ def _cover(plan: Plan, store: ObjectStore) -> tuple[Cover | None, list[Finding]]
     return prepare_cover(data) if data else (None, [])
 
 
-def _title(plan: Plan, layout: BookLayout, *, partial: bool) -> str:
-    title = str(plan.metadata["title"])
-    if not partial:
-        return title
-    numbers = ",".join(str(chapter.number) for chapter in layout.chapters)
-    return f"{title} (chapters {numbers})"
-
-
-def _tags(plan: Plan, layout: BookLayout) -> Tags:
+def _tags(plan: Plan, layout: BookLayout, owner: Owner) -> Tags:
     said = plan.metadata
     identifiers = said["identifiers"]
     gaps = [
@@ -203,4 +186,5 @@ def _tags(plan: Plan, layout: BookLayout) -> Tags:
         engine=plan.engine,
         producer=f"loudr {version('loudr')}",
         gaps=tuple(gaps),
+        owner=owner,
     )

@@ -25,6 +25,7 @@ __all__ = [
     "loudness_curve",
     "master_book",
     "refuse_gaps",
+    "refuse_unreadable",
 ]
 
 CODEC_HEADROOM_DB = 0.3
@@ -88,22 +89,50 @@ class Mastered:
         ]
 
 
-def refuse_gaps(layout: BookLayout, *, book_id: str) -> None:
+def refuse_gaps(layout: BookLayout, *, plan: Plan) -> None:
     """Raise when a segment has no audio.
 
     Raises
     ------
     QualityError
-        It names the first such segment and its cause.
+        It names the first such segment and its cause, and what can help.
     """
     if layout.gaps:
         first = layout.gaps[0]
         more = f" and {len(layout.gaps) - 1} more" if len(layout.gaps) > 1 else ""
+        hopeless = all(gap.segment_id in plan.unreadable for gap in layout.gaps)
+        again = "" if hopeless else "Run again to try once more, or "
+        finish = "finish without it by --allow-gaps"
         raise QualityError(
-            f"{book_id}: segment {first.segment_id}{more} has no audio: {first.cause}. Run again "
-            "to try once more, or finish without it by --allow-gaps",
-            book=book_id,
+            f"{plan.book_id}: segment {first.segment_id}{more} has no audio: {first.cause}. "
+            f"{again}{finish if again else finish.capitalize()}",
+            book=plan.book_id,
             segments=[gap.segment_id for gap in layout.gaps],
+        )
+
+
+def refuse_unreadable(plan: Plan, segments: Sequence[str]) -> None:
+    """Raise, before anything is spoken, when the voice cannot read some of it.
+
+    Parameters
+    ----------
+    segments : sequence of str
+        Ids of those that are wanted.
+
+    Raises
+    ------
+    QualityError
+        It names the first such segment, and what can help.
+    """
+    silent = [segment for segment in segments if segment in plan.unreadable]
+    if silent:
+        more = f" and {len(silent) - 1} more" if len(silent) > 1 else ""
+        raise QualityError(
+            f"{plan.book_id}: the voice cannot say segment {silent[0]}{more}, with any seed: "
+            f"{plan.unreadable[silent[0]]}. Give the words a reading in [lexicon], choose another "
+            "engine, or leave them out by --allow-gaps",
+            book=plan.book_id,
+            segments=silent,
         )
 
 
@@ -113,6 +142,8 @@ def master_book(
     measure: Callable[[ChapterLayout], LoudnessState],
     store: ObjectStore,
     profile: LoudnessProfile,
+    *,
+    part: str = "",
 ) -> Mastered:
     """Choose the gain of a book and keep it for the next render of the plan.
 
@@ -120,9 +151,11 @@ def master_book(
     ----------
     measure : callable
         Gives a chapter's state before any gain.
+    part : str
+        Name of the part of the book that this is, empty for the whole; each keeps its own gain.
     """
     states = [measure(chapter) for chapter in layout.chapters]
-    key = f"{plan.folder}/gain.json"
+    key = f"{plan.folder}/gain{'-' + part if part else ''}.json"
     target = [profile.target_lufs, profile.true_peak_dbtp]
     gain = plan_gain(
         LoudnessState.joined(states).loudness(),

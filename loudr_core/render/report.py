@@ -1,63 +1,57 @@
 """Fill the listening report of a plan from what the store holds."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from loudr_core.audio.takefile import decode_take, from_pcm24
-from loudr_core.errors import BookError, StoreError
+from loudr_core.errors import BookError, PublishError, StoreError
 from loudr_core.findings import Finding
-from loudr_core.jobs.plan import Plan, find_plans, load_plan
+from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.standing import latest_choices
 from loudr_core.jobs.table import Job
 from loudr_core.publish.clip import Clip, make_clip
 from loudr_core.publish.cover import prepare_cover
+from loudr_core.publish.names import chapter_list
+from loudr_core.publish.naming import choose_name
 from loudr_core.publish.report import (
     ReportChapter,
     ReportData,
     ReportFile,
     ReportOmission,
     ReportSegment,
+    read_owner,
     write_report,
 )
-from loudr_core.render.deliver import read_result
+from loudr_core.refusals import explain
+from loudr_core.render.deliver import name_wish
+from loudr_core.render.results import KnownPlan
 from loudr_core.speech.orders import Choice, audio_key
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["book_report", "latest_plan"]
+__all__ = ["book_report", "deliver_report"]
 
 
-def latest_plan(store: ObjectStore, book_id: str) -> tuple[Plan, list[Job], Mapping[str, Any]]:
-    """Return the plan of a book that was finished last, its jobs, and its result document.
+def book_report(store: ObjectStore, known: KnownPlan) -> str:
+    """Return the listening page of a plan's latest finished render, as self-contained HTML.
 
     Raises
     ------
     BookError
-        No plan of the book was rendered to the end.
+        The plan was not rendered to the end.
     """
-    finished = []
-    for plan_id in find_plans(store, book_id):
-        loaded = load_plan(store, book_id, plan_id)
-        document = read_result(store, loaded[0]) if loaded else None
-        if loaded and document:
-            finished.append((document["finished_at"], *loaded, document))
-    if not finished:
+    plan, jobs = known.plan, known.jobs
+    if not known.results:
         raise BookError(
-            f"{book_id} was not rendered to the end yet: loudr render makes the report's numbers",
-            book=book_id,
+            f"{plan.book_id} was not rendered to the end yet: loudr render makes the report's "
+            "numbers",
+            book=plan.book_id,
         )
-    _, plan, jobs, document = max(finished, key=lambda row: row[0])
-    return plan, jobs, document
-
-
-def book_report(store: ObjectStore, book_id: str) -> str:
-    """Return the listening page of a book's latest finished render, as self-contained HTML."""
-    plan, jobs, document = latest_plan(store, book_id)
-    choices = latest_choices(store, jobs)
-    data = _data(store, plan, jobs, choices, document)
-    keys = {job.segment_id: job.job_key for job in jobs}
+    choices = latest_choices(store, plan, jobs)
+    data = _data(store, plan, jobs, choices, known.results[-1])
 
     def clip_of(segment: ReportSegment) -> Clip | None:
-        choice = choices.get(keys[segment.segment_id])
+        choice = choices.get(segment.segment_id)
         take = store.get(audio_key(choice.take_key)) if choice and choice.take_key else None
         if take is None:
             return None
@@ -70,6 +64,26 @@ def book_report(store: ObjectStore, book_id: str) -> str:
     return write_report(data, clip_of=clip_of)
 
 
+def deliver_report(known: KnownPlan, page: str, dest: Path, *, overwrite: bool) -> Path:
+    """Write a page into a folder under a name that takes no other book's place.
+
+    Raises
+    ------
+    PublishError
+        It cannot be written, or every name is taken.
+    """
+    folder = dest.expanduser().absolute()
+    chapters = known.results[-1]["result"].get("chapters") if known.results else None
+    wish = name_wish(known.plan, " report.html", chapters)
+    path = folder / choose_name(wish, lambda name: read_owner(folder / name), overwrite=overwrite)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise PublishError(f"{path} cannot be written: {explain(error)}", path=str(path)) from error
+    return path
+
+
 def _data(
     store: ObjectStore,
     plan: Plan,
@@ -80,9 +94,9 @@ def _data(
     result, levels = document["result"], document["levels"]
     places = {row[0]: (row[1], row[2]) for row in levels["segments"]}
     flagged = [
-        _segment(job, choices.get(job.job_key), places.get(job.segment_id, (0.0, 0.0)))
+        _segment(job, choices.get(job.segment_id), places.get(job.segment_id, (0.0, 0.0)))
         for job in jobs
-        if job.segment_id in places and _wants_an_ear(choices.get(job.job_key))
+        if job.segment_id in places and _wants_an_ear(choices.get(job.segment_id))
     ]
     counts: dict[int, int] = {}
     for segment in flagged:
@@ -93,6 +107,7 @@ def _data(
     return ReportData(
         book_id=plan.book_id,
         plan_id=plan.plan_id,
+        rendered=chapter_list(result["chapters"]) if result.get("chapters") else "",
         title=said["title"],
         authors=said["authors"],
         language=said["language"],

@@ -49,6 +49,8 @@ class RenderResult:
         Wall seconds per second of finished audio; for a resumed run over what it made itself.
     stage_s : mapping of str to float
         Wall seconds of each stage; stages overlap.
+    chapters : tuple of int, or None
+        Numbers of the chapters that were rendered, when not all.
     """
 
     book_id: str
@@ -61,6 +63,7 @@ class RenderResult:
     wall_s: float
     findings: tuple[Finding, ...]
     stage_s: Mapping[str, float]
+    chapters: tuple[int, ...] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -8,7 +8,6 @@ import functools
 import math
 import re
 import time
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
@@ -21,6 +20,7 @@ from loudr_core.canonical import digest
 from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisError
 from loudr_core.findings import Finding
 from loudr_core.speech.embedded_voice import VOICE, EmbeddedVoice, voice_facts, voice_sha256
+from loudr_core.speech.legible import foreign_letters, unreadable
 from loudr_core.speech.limits import EMBEDDED
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
@@ -32,7 +32,6 @@ _ADAPTER_VERSION = 1
 _PASS_PHONEMES = 350
 _JOIN_S = 0.18
 """Silence between two passes of one unit, at speed 1."""
-_MOST_FOREIGN = 0.2
 _SPEEDS = (0.5, 2.0)
 _WORD = re.compile(r"[^\W\d_]+")
 _READ_LETTERS = 24
@@ -193,13 +192,9 @@ class EmbeddedEngine:
         """Yield a finding when words would be left out or spelled as nonsense."""
         if text.isascii():
             return
-        letters = [symbol for symbol in text if symbol.isalpha()]
-        foreign = sum(not _is_latin(symbol) for symbol in letters)
-        if letters and foreign > _MOST_FOREIGN * len(letters):
-            raise SynthesisError(
-                f"{foreign} of {len(letters)} letters are not Latin, which the voice cannot read: "
-                f"{_shown(text)}"
-            )
+        if reason := unreadable(self.name, text):
+            raise SynthesisError(f"{reason}: {_shown(text)}")
+        foreign, _ = foreign_letters(text)
         if foreign:
             yield _warning(
                 "speech-foreign-script",
@@ -245,12 +240,6 @@ def _fingerprint() -> str:
 def _plain(text: str) -> str:
     # "](" would start hibari's own mark-up for given phonemes, and the words after it would go.
     return " ".join(text.split()).replace("](", "] (")
-
-
-def _is_latin(letter: str) -> bool:
-    return letter < "\u0250" or unicodedata.name(letter, "").startswith(
-        ("LATIN", "FEMININE", "MASCULINE")
-    )
 
 
 def _warning(code: str, message: str) -> Finding:

@@ -11,7 +11,7 @@ from loudr_core.errors import ConfigError, DeviceError
 from loudr_core.speech import limits
 from loudr_core.speech.protocol import Engine, EngineLimits
 
-__all__ = ["ENGINES", "engine_limits", "open_engine"]
+__all__ = ["ENGINES", "OFFERED", "engine_limits", "open_engine"]
 
 ENGINES = {
     "embedded": "loudr_core.speech.embedded:open_embedded",
@@ -19,6 +19,9 @@ ENGINES = {
     "fake": "loudr_core.testing:open_fake",
 }
 """Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""
+
+OFFERED = tuple(name for name in ENGINES if name != "fake")
+"""Names that people are told; the engine of tones is for tests, and answers to its name only."""
 
 _LIMITS = {"embedded": limits.EMBEDDED, "loudr1": limits.LOUDR1, "fake": limits.FAKE}
 
@@ -69,8 +72,8 @@ def engine_limits(name: str) -> EngineLimits:
 
 def _check_name(name: str) -> None:
     if name not in ENGINES:
-        close = difflib.get_close_matches(name, ENGINES, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(ENGINES)}"
+        close = difflib.get_close_matches(name, OFFERED, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(OFFERED)}"
         raise ConfigError(f"no engine {name!r}: {hint}", engine=name)
 
 

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 
 from flows import cli
+from loudr_core.jobs.plan import find_books, find_plans
+from loudr_core.jobs.standing import latest_choices
+from loudr_core.render.results import known_plan
+from loudr_core.store.local import LocalStore
 from loudr_core.testing import FakeEngine
 
 TEXT = """# The Harbour
@@ -115,7 +119,15 @@ def test_version(loudr: Loudr) -> None:
         ["plan"],
         ["sing"],
         ["render", "b.md", "--workers", "two"],
-        ["rerender", "b", "--seed", "-1"],
+        ["rerender", "b", "--seed", "-1", "--findings"],
+        ["rerender", "b"],
+        ["status", "--plan", "1234"],
+        ["render", "b.md", "--executor", "cloud"],
+        ["render", "b.md", "--workers", "0"],
+        ["render", "b.md", "--speed", "7"],
+        ["render", "b.md", "--chapters", "3-1"],
+        ["render", "b.md", "--chapters", "foo"],
+        ["render", "b.md", "--engine", "trumpet"],
     ],
 )
 def test_wrong_usage_is_2(loudr: Loudr, arguments: list[str]) -> None:
@@ -123,20 +135,18 @@ def test_wrong_usage_is_2(loudr: Loudr, arguments: list[str]) -> None:
     assert said.code == 2
     assert "Traceback" not in said.err
     assert said.err.strip()
+    error = loudr(*arguments, "--json").json["error"]
+    assert (error["code"], error["exit_code"]) == ("usage", 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--executor", "cloud"], "executor"),
-        (["--workers", "0"], "workers"),
-        (["--speed", "7"], "speed"),
-        (["--chapters", "3-1"], "--chapters"),
-        (["--chapters", "9"], "no chapter 9"),
+        (["--chapters", "9"], "no chapter 9: it has 1 to 3"),
         (["--profile", "nothing"], "no profile 'nothing'"),
-        (["--engine", "trumpet"], "trumpet"),
         (["--voice", "bass"], "no voice 'bass'"),
         (["--store", "gopher://hole"], "gopher"),
+        (["--language", "klingon?"], "'klingon?' is no language"),
     ],
 )
 def test_a_wrong_setting_is_3(loudr: Loudr, book: Path, arguments: list[str], part: str) -> None:
@@ -231,6 +241,152 @@ def test_a_book_from_plan_to_report(loudr: Loudr, book: Path, tmp_path: Path) ->
     assert "The Harbour.m4b" in again.out
 
 
+def test_two_books_of_one_title_are_two_files(loudr: Loudr, tmp_path: Path) -> None:
+    """Neither in one call nor in the next does one take the other's place."""
+    first, second = tmp_path / "same1.md", tmp_path / "same2.md"
+    first.write_text(TEXT, encoding="utf-8")
+    second.write_text(TEXT.replace("dusk", "dawn"), encoding="utf-8")
+    said = loudr("render", first, second, "-o", "out", "--json")
+    one, two = said.json["books"]
+    paths = [Path(made["files"][0]["path"]) for made in (one, two)]
+    assert [path.name for path in paths] == [
+        "The Harbour.m4b",
+        f"The Harbour ({two['book_id'][-8:]}).m4b",
+    ]
+    assert [finding["code"] for finding in two["findings"]] == ["publish-name-taken"]
+    before = {path: path.read_bytes() for path in paths}
+    assert loudr("render", second, first, "-o", "out").code == 0
+    assert {path: path.read_bytes() for path in sorted(Path("out").absolute().iterdir())} == {
+        path: before[path] for path in sorted(paths)
+    }
+    pages = [loudr("report", made["book_id"], "-o", "out", "--json").json for made in (one, two)]
+    assert len({page["path"] for page in pages}) == 2
+    assert loudr("render", second, "-o", "out", "--overwrite").code == 0
+    assert before[paths[0]] != paths[0].read_bytes() == before[paths[1]]
+
+
+def test_two_profiles_of_one_book_live_side_by_side(
+    loudr: Loudr, book: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "quiet.toml").write_text("[loudness]\ntarget_lufs = -24.0\n", encoding="utf-8")
+    plain = loudr("render", book, "-o", "out", "--json").json
+    quiet = loudr("render", book, "-o", "out", "--profile", "quiet.toml", "--json").json
+    assert quiet["segments"]["rendered"] == 0, "takes are shared"
+    assert quiet["plan_id"] != plain["plan_id"]
+    assert {path.name for path in Path("out").iterdir()} == {
+        "The Harbour.m4b", "The Harbour (quiet).m4b",
+    }  # fmt: skip
+    rows = loudr("status", "--json").json["books"]
+    assert {row["profile"] for row in rows} == {"", "quiet"}
+    (row,) = loudr("status", "the-harbour", "--plan", "quiet", "--json").json["books"]
+    assert row["plan_id"] == quiet["plan_id"]
+
+    said = loudr("report", "the-harbour", "-o", "out")
+    assert f"plan {quiet['plan_id']} (quiet, finished " in said.err, "the one finished last"
+    assert plain["plan_id"] in said.err
+    page = loudr("report", "the-harbour", "-o", "out", "--plan", plain["plan_id"][:6], "--json")
+    assert page.json["plan_id"] == plain["plan_id"]
+    assert "-19.0" in Path(page.json["path"]).read_text(encoding="utf-8").replace("−", "-")
+
+    again = loudr(
+        "rerender", "the-harbour", "--plan", "quiet", "--segment", "c002-s0002", "--json"
+    ).json
+    assert again["plan_id"] == quiet["plan_id"]
+    assert again["loudness"]["integrated_lufs"] == pytest.approx(-24.0, abs=0.1)
+    assert again["files"][0]["path"] == quiet["files"][0]["path"]
+    assert again["files"][0]["sha256"] != quiet["files"][0]["sha256"]
+    several = loudr("report", "the-harbour", "--plan", "")
+    assert several.code == 0
+
+
+def test_a_taste_is_what_is_put_together_anew(loudr: Loudr, book: Path, tmp_path: Path) -> None:
+    made = loudr("render", book, "-o", "out", "--chapters", "1-2", "--json").json
+    (file,) = made["files"]
+    assert made["chapters"] == [1, 2]
+    assert file["path"] == str(tmp_path / "out" / "The Harbour (chapters 1-2).m4b")
+    (row,) = loudr("status", "--json").json["books"]
+    assert (row["state"], row["files"][0]["only"]) == ("part finished", [1, 2])
+
+    said = loudr("rerender", "the-harbour", "--segment", "c002-s0002", "--json")
+    assert "speaking 1 segment again; then chapters 1-2 are put together anew" in said.err
+    assert said.json["segments"]["total"] == made["segments"]["total"]
+    assert said.json["segments"]["rendered"] == 1
+    assert said.json["files"][0]["path"] == file["path"]
+
+    outside = loudr("rerender", "the-harbour", "--segment", "c003-s0001")
+    assert outside.code == 3
+    one_line(outside, "chapter 3 is not in the file", "--chapters 1-3")
+    whole = loudr("rerender", "the-harbour", "--segment", "c003-s0001", "--chapters", "1-3")
+    assert whole.code == 0
+    assert "more without audio; then the book is put together anew" in whole.err
+    (row,) = loudr("status", "--json").json["books"]
+    assert row["state"] == "finished"
+    assert len(row["files"]) == 2
+    one = loudr("render", book, "-o", "out", "--chapters", "1", "--json").json
+    assert Path(one["files"][0]["path"]).name == "The Harbour (chapter 1).m4b"
+
+
+def test_a_book_with_an_allowed_gap_can_be_rendered_again(loudr: Loudr, tmp_path: Path) -> None:
+    book = tmp_path / "poison.md"
+    book.write_text(TEXT.replace("It was the tide.", "The fakeerror rang."), encoding="utf-8")
+    refused = loudr("render", book, "-o", "out")
+    assert refused.code == 8
+    found = loudr("rerender", "the-harbour", "--findings")
+    assert found.code == 8, "a plan that was never finished can be tried with other seeds"
+    assert loudr("render", book, "-o", "out", "--allow-gaps").code == 0
+    again = loudr("rerender", "the-harbour", "--segment", "c002-s0002")
+    assert again.code == 0, again.err
+    check = loudr("check", "out/The Harbour.m4b")
+    assert check.code == 0
+    assert "in order, but 1 passage is missing" in check.out
+    assert "publish-gap" in check.out
+
+
+def test_a_seed_given_by_hand_is_what_counts_afterwards(loudr: Loudr, book: Path) -> None:
+    """Report and findings look at the take that is heard, not at the one it replaced."""
+    loudr("render", book, "-o", "out")
+    loudr("rerender", "the-harbour", "--segment", "c002-s0002", "--seed", "12345")
+    store = LocalStore(Path("home/store"))
+    (book_id,) = find_books(store)
+    (plan_id,) = find_plans(store, book_id)
+    known = known_plan(store, book_id, plan_id)
+    assert known is not None
+    choices = latest_choices(store, known.plan, known.jobs)
+    assert choices["c002-s0002"].seed == 12345
+
+
+def test_another_language_and_cover_may_be_said(loudr: Loudr, book: Path, tmp_path: Path) -> None:
+    cover = Path(__file__).parents[2] / "examples" / "the-lamp-at-skerry-head.jpg"
+    said = loudr("render", book, "-o", "out", "--cover", cover, "--language", "de", "--json").json
+    check = loudr("check", said["files"][0]["path"], "--json").json
+    assert check["tags"]["language"] == "de"
+    assert check["cover"]["media_type"] == "image/jpeg"
+    assert loudr("plan", book, "--json").json["plan_id"] != said["plan_id"]
+    again = loudr("rerender", "the-harbour", "--segment", "c002-s0002", "--json").json
+    check = loudr("check", again["files"][0]["path"], "--json").json
+    assert (check["tags"]["language"], check["cover"]["media_type"]) == ("de", "image/jpeg")
+    (tmp_path / "cover.svg").write_text("<svg/>")
+    wrong = loudr("plan", book, "--cover", "cover.svg")
+    assert wrong.code == 4
+    one_line(wrong, "cover.svg", "JPEG or PNG")
+
+
+def test_plan_says_where_a_passage_is_found(loudr: Loudr, tmp_path: Path) -> None:
+    book = tmp_path / "one.md"
+    book.write_text(
+        "# One\n\nThe lamp was lit.[^1]\n\n* * *\n\nNobody came.\n\n[^1]: At dusk.\n",
+        encoding="utf-8",
+    )
+    said = loudr("plan", book)
+    assert "1 place, " in said.out
+    assert "1 places" not in said.out
+    assert "--json" in said.out
+    (tmp_path / "books").mkdir()
+    folder = loudr("plan", tmp_path / "books")
+    assert folder.code == 4
+    one_line(folder, "is a folder: give one file")
+
+
 def test_another_seed_for_one_segment(loudr: Loudr, book: Path) -> None:
     first = loudr("render", book, "-o", "out", "--json").json
     said = loudr("rerender", "the-harbour", "--segment", "c002-s0002", "-o", "out", "--json")
@@ -246,10 +402,11 @@ def test_another_seed_for_one_segment(loudr: Loudr, book: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "part"),
     [
-        (["rerender", "the-harbour"], 3, "nothing to render again"),
+        (["rerender", "the-harbour", "--chapter", "99"], 3, "no chapter 99: it has 1 to 3"),
+        (["rerender", "the-harbour", "--findings", "--plan", "zz"], 4, "no plan 'zz'"),
         (["rerender", "the-harbour", "--findings"], 3, "nothing to render again"),
         (["rerender", "the-harbour", "--segment", "c9"], 3, "no segment 'c9'"),
-        (["rerender", "moby"], 4, "no book 'moby'"),
+        (["rerender", "moby", "--findings"], 4, "no book 'moby'"),
         (["status", "moby"], 4, "no book 'moby'"),
         (["report", "moby"], 4, "no book 'moby'"),
         (["check", "gone.m4b"], 10, "gone.m4b"),

@@ -1,10 +1,12 @@
 """Numbers that read well, errors as programs read them, and a line that says how far it is."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
-from flows.output import duration, error_json, show_findings
+from flows.output import command_line, counted, duration, error_json, show_findings, speed
 from flows.progress_bar import _words
 from loudr_core.errors import BookError, LoudrError, QualityError, StoreUnavailable
 from loudr_core.findings import Finding
@@ -64,5 +66,40 @@ def test_the_line_of_a_render() -> None:
     counts = Counts(
         total=10, reused=2, rendered=3, suspect=1, audio_s=100.0, wall_s=5.0, audio_left_s=200.0
     )
-    assert _words(counts) == "5/10 segments, 20× real time, 0 failed, 1 suspect, 10.0 s left"
+    assert _words(counts) == "5/10 segments, 20 × real time, 0 failed, 1 suspect, 10.0 s left"
     assert _words(Counts(total=4, reused=4)) == "4/4 segments"
+    assert _words(Counts(total=1)) == "0/1 segment"
+
+
+@pytest.mark.parametrize(
+    ("rtf", "want"),
+    [
+        (0.0066667, "150 × real time"),
+        (0.1, "10 × real time"),
+        (0.3, "3.3 × real time"),
+        (1.0, "1 × real time"),
+        (20.9165, "0.048 × real time"),
+    ],
+)
+def test_speeds_are_never_nothing(rtf: float, want: str) -> None:
+    assert speed(rtf) == want
+
+
+def test_one_thing_is_one_thing() -> None:
+    assert (counted(1, "place"), counted(0, "place"), counted(2, "place")) == (
+        "1 place", "0 places", "2 places",
+    )  # fmt: skip
+
+
+def test_a_command_can_be_typed_as_it_is_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "my bin" / "loudr"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "argv", [str(program), "render"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert command_line("report", "my book") == f"'{program}' report 'my book'"
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert command_line("report", "b") == "loudr report b"

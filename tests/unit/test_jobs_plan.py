@@ -23,7 +23,7 @@ from loudr_core.jobs.plan import (
     plan_book,
     plan_id_of,
 )
-from loudr_core.jobs.standing import standing_of
+from loudr_core.jobs.standing import latest_choices, standing_of
 from loudr_core.jobs.table import Job, read_jobs, write_jobs
 from loudr_core.testing import MemoryStore
 from loudr_core.text.lexicon import Lexicon
@@ -100,7 +100,7 @@ def test_books_and_plans_are_found(book: Book, store: MemoryStore) -> None:
     second, _ = plan_book(book, other, store)
     assert find_books(store) == [first.book_id]
     assert set(find_plans(store, first.book_id)) == {first.plan_id, second.plan_id}
-    assert standing_of(store, jobs).as_dict() == {
+    assert standing_of(latest_choices(store, first, jobs), jobs).as_dict() == {
         "total": len(jobs),
         "done": 0,
         "suspect": 0,
@@ -115,6 +115,7 @@ def test_books_and_plans_are_found(book: Book, store: MemoryStore) -> None:
         replace(REQUEST, profile={"engine": "fake", "voice": "low", "speed": 2}),
         replace(REQUEST, lexicon=Lexicon({"dusk": "dusck"})),
         replace(REQUEST, speaker=replace(SPEAKER, voice="high")),
+        replace(REQUEST, given={"language": "de"}),
     ],
 )
 def test_what_moves_words_or_seeds_moves_the_plan_id(changed: PlanRequest) -> None:
@@ -141,7 +142,7 @@ def test_other_weights_are_refused_until_replanned(book: Book, store: MemoryStor
     assert first.plan_id == second.plan_id
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}", b'{"version": "plan-1"}'])
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b"{}", b'{"version": "plan-2"}'])
 def test_a_damaged_plan_says_what_to_do(book: Book, store: MemoryStore, damage: bytes) -> None:
     made, jobs = plan_book(book, REQUEST, store)
     store.put(f"{made.folder}/plan.json", damage)
@@ -153,7 +154,7 @@ def test_a_damaged_plan_says_what_to_do(book: Book, store: MemoryStore, damage: 
 def test_a_plan_of_another_loudr_says_what_to_do(book: Book, store: MemoryStore) -> None:
     made, _ = plan_book(book, REQUEST, store)
     key = f"{made.folder}/plan.json"
-    store.put(key, (store.get(key) or b"").replace(b'"plan-1"', b'"plan-9"'))
+    store.put(key, (store.get(key) or b"").replace(b'"plan-2"', b'"plan-9"'))
     with pytest.raises(StoreError, match=r"plan-9.*--replan"):
         plan_book(book, REQUEST, store)
 

@@ -205,9 +205,27 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("loudr_core.publish.m4b._mux", full)
-    with pytest.raises(PublishError, match="No space left on device"):
+    with pytest.raises(PublishError, match="the disk is full; free some space and run again"):
         write_m4b(tmp_path / "book.m4b", packets, spec)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_guard_may_say_no_before_a_packet_is_taken(tmp_path):
+    packets, spec = make([50])
+    path = tmp_path / "book.m4b"
+    path.write_bytes(b"another book")
+    asked = []
+
+    def guard(target):
+        asked.append(target)
+        raise KeyError("taken")
+
+    with pytest.raises(KeyError, match="taken"):
+        write_m4b(path, packets, spec, guard=guard)
+    assert asked == [path]
+    assert path.read_bytes() == b"another book"
+    assert [each.name for each in tmp_path.iterdir()] == ["book.m4b"]
+    assert write_m4b(tmp_path / "other.m4b", packets, spec).n_bytes > 0, "no packet was taken"
 
 
 CHILD = """

@@ -10,6 +10,7 @@ import pytest
 from loudr_core.findings import Finding
 from loudr_core.publish.clip import Clip, make_clip
 from loudr_core.publish.cover import Cover
+from loudr_core.publish.naming import SOMEBODY, Owner
 from loudr_core.publish.plot import clock, plot_loudness
 from loudr_core.publish.report import (
     ReportChapter,
@@ -17,6 +18,7 @@ from loudr_core.publish.report import (
     ReportFile,
     ReportOmission,
     ReportSegment,
+    read_owner,
     write_report,
 )
 
@@ -116,11 +118,22 @@ def test_the_gravest_stand_first():
 
 def test_a_segment_tells_how_to_make_it_again():
     page = Page(write_report(replace(EMPTY, book_id="my book", flagged=[segment()])))
-    command = "loudr rerender 'my book' --segment c001-s0001"
+    plan = EMPTY.plan_id[:8]
+    command = f"loudr rerender 'my book' --plan {plan} --segment c001-s0001"
     assert command in page.text
     assert [b["data-copy"] for b in page.all("button")] == [command]
     assert str(2**64 - 1) in page.text
     assert "take 2 of 2" in page.text
+
+
+def test_a_page_says_whose_it_is(tmp_path):
+    report = replace(EMPTY, book_id='b"1', plan_id="0123456789abcdef", rendered="1-3")
+    path = tmp_path / "page.html"
+    assert read_owner(path) is None
+    path.write_text(write_report(report), encoding="utf-8")
+    assert read_owner(path) == Owner(book_id='b"1', plan_id="0123456789abcdef", chapters="1-3")
+    path.write_text("<html>some other page</html>", encoding="utf-8")
+    assert read_owner(path) == SOMEBODY
 
 
 def test_clips_stop_at_the_limit_and_the_page_says_so():

@@ -10,13 +10,15 @@ import mutagen.mp4
 import numpy as np
 import pytest
 
-from loudr_core.errors import BookError, ConfigError, QualityError
+from loudr_core.errors import BookError, ConfigError, QualityError, StoreError
+from loudr_core.jobs import voicing
 from loudr_core.render.book import BookRender, RenderOptions
-from loudr_core.render.deliver import read_result
 from loudr_core.render.pcm import BookPcm
+from loudr_core.render.planning import StoredPlan
 from loudr_core.render.result import RenderResult
+from loudr_core.render.results import known_plan, read_result, read_results
 from loudr_core.render.speak import Interrupted
-from loudr_core.settings import OutputProfile, Profile
+from loudr_core.settings import LoudnessProfile, OutputProfile, Profile
 from loudr_core.speech.orders import audio_key
 from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import EnginePool
@@ -61,7 +63,7 @@ def source(tmp_path: Path) -> Path:
 
 
 def opened(
-    source: Path,
+    source: Path | StoredPlan,
     store: LocalStore,
     pool: EnginePool,
     *,
@@ -224,14 +226,93 @@ def test_every_chapter_ends_in_one_shard(source: Path, store: LocalStore, pool: 
     assert max(last.values()) == render.shards[-1].number
 
 
-def test_output_settings_do_not_touch_the_plan(
+def test_every_setting_is_part_of_the_plan_and_takes_are_shared(
     source: Path, store: LocalStore, pool: EnginePool
 ) -> None:
-    """Levels and bit rates have keys of their own; takes and plan stay."""
-    other = Profile(engine="fake", output=OutputProfile(bit_rate=64_000), attempts=2)
-    first, second = opened(source, store, pool), opened(source, store, pool, profile=other)
-    assert first.plan().plan_id == second.plan().plan_id
-    assert [order.job_key for order in first.orders] == [order.job_key for order in second.orders]
+    """Whoever comes back to a plan finds its loudness too; nothing is spoken twice for that."""
+    loudness = LoudnessProfile(target_lufs=-21.0)
+    others = [
+        Profile(engine="fake", output=OutputProfile(bit_rate=64_000)),
+        Profile(engine="fake", attempts=2),
+        Profile(engine="fake", detectors={"clip_level": 0.9}),
+        Profile(engine="fake", loudness=loudness),
+    ]
+    first = opened(source, store, pool)
+    renders = [opened(source, store, pool, profile=profile) for profile in others]
+    ids = {render.plan().plan_id for render in (first, *renders)}
+    assert len(ids) == len(others) + 1
+    for render in renders:
+        assert [o.job_key for o in render.orders] == [o.job_key for o in first.orders]
+    plan = renders[-1].plan()
+    assert Profile.model_validate(plan.profile).loudness == loudness
+
+
+def test_a_stored_plan_is_rendered_without_its_file(
+    source: Path, store: LocalStore, pool: EnginePool, tmp_path: Path
+) -> None:
+    profile = Profile(engine="fake", loudness=LoudnessProfile(target_lufs=-22.0))
+    first = rendered(opened(source, store, pool, profile=profile), tmp_path / "one")
+    source.unlink()
+    kept = StoredPlan(book_id=first.book_id, plan_id=first.plan_id)
+    known = known_plan(store, kept.book_id, kept.plan_id)
+    assert known is not None
+    again = opened(kept, store, pool, profile=Profile.model_validate(known.plan.profile))
+    assert again.label == first.book_id
+    second = rendered(again, tmp_path / "two")
+    assert second.files[0].sha256 == first.files[0].sha256
+    assert second.loudness["integrated_lufs"] == pytest.approx(-22.0, abs=0.1)
+    gone = StoredPlan(book_id=first.book_id, plan_id="0" * 16)
+    with pytest.raises(StoreError, match="is gone: render the book's file again"):
+        opened(gone, store, pool).plan()
+
+
+def test_a_part_keeps_its_own_result_and_gain(
+    source: Path, pool: EnginePool, store: LocalStore, tmp_path: Path
+) -> None:
+    """What a taste was levelled to does not move the whole book."""
+    fresh = Profile(engine="fake", book_seed=1234)
+    part = rendered(
+        opened(source, store, pool, profile=fresh, chapters=frozenset({2, 3})), tmp_path
+    )
+    whole = rendered(opened(source, store, pool, profile=fresh), tmp_path)
+    plan = opened(source, store, pool, profile=fresh).plan()
+    assert (part.chapters, whole.chapters) == ((2, 3), None)
+    documents = read_results(store, plan)
+    assert [document["result"]["chapters"] for document in documents] == [[2, 3], None]
+    latest = read_result(store, plan)
+    assert latest is not None
+    assert latest["dest"] == str(tmp_path)
+    gains = {key.rpartition("/")[2] for key in store.list(f"{plan.folder}/gain")}
+    assert gains == {"gain.json", "gain-2-3.json"}
+
+
+def test_all_chapters_are_the_whole_book(
+    source: Path, store: LocalStore, pool: EnginePool, tmp_path: Path
+) -> None:
+    render = opened(source, store, pool, chapters=frozenset({1, 2, 3, 4}))
+    result = rendered(render, tmp_path / "out")
+    assert result.chapters is None
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["The Harbour.m4b"]
+
+
+def test_what_the_voice_cannot_read_is_refused_before_it_is_tried(
+    store: LocalStore, pool: EnginePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        voicing, "unreadable", lambda engine, text: "no letter of it" if "fakeerror" in text else ""
+    )
+    source = tmp_path / "greek.md"
+    greek = "The fakeerror stood at the end of the pier all night long and said nothing to them."
+    source.write_text(TEXT.replace("It was the tide.", greek), encoding="utf-8")
+    profile = Profile(engine="fake", book_seed=99)
+    render = opened(source, store, pool, profile=profile)
+    assert list(render.plan().unreadable) == ["c003-s0002"]
+    with pytest.raises(QualityError, match=r"cannot say segment c003-s0002, with any seed: no let"):
+        render.start_speaking()
+    assert render.progress.now().total == 0, "nothing was given to the engine"
+    rendered(opened(source, store, pool, profile=profile, chapters=frozenset({2})), tmp_path)
+    allowed = opened(source, store, pool, profile=profile, allow_gaps=True)
+    assert rendered(allowed, tmp_path).segments.failed == 1
 
 
 def test_the_book_itself_is_kept(source: Path, store: LocalStore, pool: EnginePool) -> None:
@@ -253,5 +334,5 @@ def test_a_take_that_went_missing_is_spoken_again(
 
 
 def test_no_such_book(store: LocalStore, pool: EnginePool, tmp_path: Path) -> None:
-    with pytest.raises(BookError, match="cannot read"):
+    with pytest.raises(BookError, match="no such file"):
         opened(tmp_path / "gone.epub", store, pool).plan()

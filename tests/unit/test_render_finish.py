@@ -10,8 +10,15 @@ import pytest
 from loudr_core.audio.loudness import LoudnessState, measure
 from loudr_core.book.read import read_book
 from loudr_core.errors import QualityError
+from loudr_core.findings import Finding
 from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
-from loudr_core.render.finish import levels_json, loudness_curve, master_book, refuse_gaps
+from loudr_core.render.finish import (
+    levels_json,
+    loudness_curve,
+    master_book,
+    refuse_gaps,
+    refuse_unreadable,
+)
 from loudr_core.render.layout import BookLayout, ChapterLayout, Gap, PlacedTake
 from loudr_core.settings import LoudnessProfile
 from loudr_core.testing import MemoryStore
@@ -109,17 +116,34 @@ def test_a_silent_book_is_left_as_it_is(plan: Plan, store: MemoryStore) -> None:
     assert levels_json(mastered)["curve"] == []
 
 
-def test_a_gap_is_refused_by_name() -> None:
+def test_a_gap_is_refused_by_name(plan: Plan) -> None:
     gaps = tuple(
         Gap(segment_id=f"c001-s{number:04d}", at_sample=0, cause="the engine died")
         for number in (3, 5, 9)
     )
     with pytest.raises(
-        QualityError, match=r"book: segment c001-s0003 and 2 more .*the engine died.*--allow-gaps"
+        QualityError,
+        match=r"b-.*: segment c001-s0003 and 2 more .*the engine died\. Run again .*--allow-gaps",
     ) as caught:
-        refuse_gaps(replace(LAYOUT, gaps=gaps), book_id="book")
+        refuse_gaps(replace(LAYOUT, gaps=gaps), plan=plan)
     assert caught.value.context["segments"] == ["c001-s0003", "c001-s0005", "c001-s0009"]
-    refuse_gaps(LAYOUT, book_id="book")
+    refuse_gaps(LAYOUT, plan=plan)
+
+
+def test_nobody_is_told_to_try_again_what_no_seed_can_change(plan: Plan) -> None:
+    finding = Finding(
+        code="plan-unreadable",
+        severity="error",
+        message="no letter of it is Latin",
+        where={"segment_id": "c001-s0003", "chapter": 1},
+    )
+    silent = replace(plan, findings=(finding,))
+    gap = Gap(segment_id="c001-s0003", at_sample=0, cause="no letter of it is Latin")
+    with pytest.raises(QualityError, match=r"Latin\. Finish without it by --allow-gaps$"):
+        refuse_gaps(replace(LAYOUT, gaps=(gap,)), plan=silent)
+    with pytest.raises(QualityError, match="with any seed: no letter"):
+        refuse_unreadable(silent, ["c001-s0001", "c001-s0003"])
+    refuse_unreadable(silent, ["c001-s0001"])
 
 
 def test_levels_name_every_chapter_and_take(plan: Plan, store: MemoryStore) -> None:

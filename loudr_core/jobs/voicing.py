@@ -1,0 +1,99 @@
+"""Whether the voice of a plan can say its text: languages, and letters that it cannot read."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from loudr_core.errors import BookError
+from loudr_core.findings import Finding
+from loudr_core.jobs.table import Job
+from loudr_core.speech.legible import unreadable
+from loudr_core.text.model import Segment
+
+__all__ = ["UNREADABLE", "foreign_findings", "spoken_language", "unreadable_findings"]
+
+UNREADABLE = "plan-unreadable"
+"""Code of a finding that names a segment which no seed makes audible."""
+
+_SHOWN = 40
+
+
+def foreign_findings(
+    segments: Sequence[Segment], *, engine: str, languages: frozenset[str]
+) -> list[Finding]:
+    """Return a finding for each language that the engine reads with the rules of another.
+
+    Raises
+    ------
+    BookError
+        More than half of the book is in such languages.
+    """
+    characters: Counter[str] = Counter()
+    for segment in segments:
+        characters[segment.language] += len(segment.spoken)
+    foreign = {
+        language: count
+        for language, count in sorted(characters.items())
+        if _primary(language) not in languages
+    }
+    if sum(foreign.values()) * 2 > characters.total():
+        most = max(foreign, key=lambda language: foreign[language])
+        raise BookError(
+            f"the book is in {most!r}, and engine {engine!r} speaks "
+            f"{', '.join(sorted(languages))}: choose another engine, or say --language "
+            "if the book names its language wrongly",
+            language=most,
+        )
+    return [
+        Finding(
+            code="plan-language",
+            severity="warning",
+            message=f"{count} characters are in {language!r}, which {engine} does not "
+            "speak: they are read with its own rules",
+            where={"language": language, "characters": count},
+        )
+        for language, count in foreign.items()
+    ]
+
+
+def unreadable_findings(jobs: Sequence[Job]) -> list[Finding]:
+    """Return an error for each segment whose text its engine cannot read, whatever the seed.
+
+    Raises
+    ------
+    BookError
+        That is more than half of the book.
+    """
+    found = []
+    silent = 0
+    for job in jobs:
+        reason = "" if job.phonemes else unreadable(job.engine, job.spoken)
+        if not reason:
+            continue
+        silent += len(job.spoken)
+        shown = job.text if len(job.text) <= _SHOWN else job.text[:_SHOWN] + "…"
+        found.append(
+            Finding(
+                code=UNREADABLE,
+                severity="error",
+                message=f"{reason}: {shown!r}",
+                where={"segment_id": job.segment_id, "chapter": job.chapter},
+            )
+        )
+    if silent * 2 > sum(len(job.spoken) for job in jobs):
+        raise BookError(
+            f"engine {jobs[0].engine!r} cannot read most of the book ({found[0].message}): "
+            "choose another engine",
+            segments=len(found),
+        )
+    return found
+
+
+def spoken_language(language: str, languages: frozenset[str]) -> str:
+    """Return the language that an engine is asked for: the text's, if it speaks that."""
+    if _primary(language) in languages or not languages:
+        return language
+    return "en" if "en" in languages else min(languages)
+
+
+def _primary(language: str) -> str:
+    return language.partition("-")[0].lower()

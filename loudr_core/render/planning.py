@@ -1,0 +1,219 @@
+"""From a book, or from a plan that lies in the store already, to what is to be spoken."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from loudr_core.audio.policy import DetectorPolicy
+from loudr_core.book.languages import language_tag
+from loudr_core.book.model import Book, Cover
+from loudr_core.book.read import read_book
+from loudr_core.errors import BookError, ConfigError, StoreError
+from loudr_core.jobs.plan import (
+    Plan,
+    PlanRequest,
+    Speaker,
+    check_fingerprint,
+    load_plan,
+    plan_book,
+)
+from loudr_core.jobs.table import Job
+from loudr_core.publish.cover import prepare_cover
+from loudr_core.settings import Profile
+from loudr_core.speech.wire import EngineInfo
+from loudr_core.store.protocol import ObjectStore
+from loudr_core.text.lexicon import Lexicon
+
+__all__ = [
+    "AboutBook",
+    "StoredPlan",
+    "chapters_wanted",
+    "open_plan",
+    "policy_of",
+    "read_as_told",
+    "resolved",
+    "source_key",
+    "speaker_of",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutBook:
+    """What a person says of a book that it does not say itself, or says wrongly.
+
+    Parameters
+    ----------
+    language : str
+        BCP 47 tag, or a word for a language that books use; empty for what the book says.
+    cover : Path, optional
+        A JPEG or PNG.
+    """
+
+    language: str = ""
+    cover: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPlan:
+    """A plan that lies in the store: what is rendered again needs no file."""
+
+    book_id: str
+    plan_id: str
+
+
+def open_plan(
+    source: Path | StoredPlan,
+    *,
+    profile: Profile,
+    profile_name: str,
+    about: AboutBook,
+    info: EngineInfo,
+    store: ObjectStore,
+    replan: bool,
+) -> tuple[Plan, list[Job]]:
+    """Return the plan of a book and all its jobs, made now if it is not there.
+
+    Raises
+    ------
+    BookError
+        The book cannot be read or narrated, its plan would lose a word, or the cover is no picture.
+    BundleError
+        The stored plan was made for other weights or another machine class.
+    ConfigError
+        The voice is not there, or the language is none.
+    StoreError
+        A stored plan is damaged or gone.
+    """
+    speaker = speaker_of(info, profile.voice)
+    if isinstance(source, StoredPlan):
+        loaded = load_plan(store, source.book_id, source.plan_id)
+        if loaded is None:
+            raise StoreError(
+                f"plan {source.plan_id} of {source.book_id} is gone: render the book's file again",
+                book=source.book_id,
+            )
+        check_fingerprint(loaded[0], speaker.fingerprint)
+        return loaded
+    book, given = read_as_told(source, about)
+    request = PlanRequest(
+        profile=resolved(profile, speaker),
+        text=profile.text_options(
+            max_characters=speaker.max_characters,
+            target_characters=speaker.target_characters,
+        ),
+        lexicon=Lexicon(profile.lexicon),
+        speaker=speaker,
+        book_seed=profile.book_seed,
+        speed=profile.speed,
+        policy_digest=policy_of(profile, info).digest(),
+        profile_name=profile_name,
+        given=given,
+    )
+    plan, jobs = plan_book(book, request, store, replan=replan)
+    key = source_key(plan, source.suffix)
+    if not store.exists(key):
+        store.put_file(key, source)
+    return plan, jobs
+
+
+def read_as_told(path: Path, about: AboutBook) -> tuple[Book, dict[str, str]]:
+    """Return a book with what was said about it, and that as a plan keeps it.
+
+    Raises
+    ------
+    BookError
+        The book cannot be read, or the cover is no JPEG or PNG.
+    ConfigError
+        The language is none.
+    """
+    given: dict[str, str] = {}
+    language = ""
+    if about.language:
+        language = language_tag(about.language)
+        if not language:
+            raise ConfigError(
+                f"{about.language!r} is no language: give a tag such as en or de-AT",
+                language=about.language,
+            )
+        given["language"] = language
+    cover = _cover(about.cover) if about.cover is not None else None
+    if cover is not None:
+        given["cover"] = hashlib.sha256(cover.data).hexdigest()
+    book = read_book(path, language=language)
+    if cover is not None:
+        book = replace(book, metadata=replace(book.metadata, cover=cover))
+    return book, given
+
+
+def _cover(path: Path) -> Cover:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BookError(f"cannot read the cover {path}: {error.strerror}", path=str(path)) from None
+    prepared, findings = prepare_cover(data)
+    if prepared is None:
+        raise BookError(f"{path}: {findings[0].message.removesuffix('; left out')}", path=str(path))
+    return Cover(data=prepared.data, media_type=prepared.media_type)
+
+
+def chapters_wanted(plan: Plan, chapters: frozenset[int] | None) -> frozenset[int] | None:
+    """Return the chapters of a plan that are asked for; None when that is all of them.
+
+    Raises
+    ------
+    ConfigError
+        The plan has no such chapter.
+    """
+    if chapters is None:
+        return None
+    numbers = frozenset(chapter.number for chapter in plan.chapters)
+    unknown = chapters - numbers
+    if unknown:
+        raise ConfigError(
+            f"{plan.book_id} has no chapter {min(unknown)}: it has 1 to {max(numbers)}",
+            book=plan.book_id,
+        )
+    return None if chapters == numbers else chapters
+
+
+def source_key(plan: Plan, suffix: str) -> str:
+    """Return the store key of the book itself; `suffix` is its file's, with the dot."""
+    return f"books/{plan.book_id}/source{suffix.lower()}"
+
+
+def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:
+    """Return the speaker for a voice of an engine, its first one when None.
+
+    Raises
+    ------
+    ConfigError
+        The engine has no such voice.
+    """
+    chosen = info.voice(voice) if voice else info.voices[0]
+    return Speaker(
+        engine=info.name,
+        voice=chosen.name,
+        voice_sha256=chosen.sha256,
+        fingerprint=info.fingerprint,
+        sample_rate_hz=info.sample_rate_hz,
+        languages=info.limits.languages,
+        max_characters=info.limits.max_characters,
+        target_characters=info.limits.target_characters,
+        seconds_per_character=info.limits.seconds_per_character,
+    )
+
+
+def policy_of(profile: Profile, info: EngineInfo) -> DetectorPolicy:
+    """Return the detectors' thresholds: the profile's, over the engine's calibration."""
+    calibrated = {"seconds_per_character": list(info.limits.seconds_per_character)}
+    return DetectorPolicy.from_dict({**calibrated, **profile.detectors})
+
+
+def resolved(profile: Profile, speaker: Speaker) -> dict[str, Any]:
+    """Return the whole of a profile as JSON holds it, with the voice named.
+
+    What decides how takes are judged, levelled and written is part of it: the takes have keys of
+    their own and are shared between plans, and whoever comes back to a plan finds all of it.
+    """
+    return {**profile.model_dump(mode="json"), "voice": speaker.voice}
