@@ -38,8 +38,11 @@ LOUDR1 = EngineLimits(
     # A chunk of at most 127 characters is one window, and a window costs the renderer the same
     # however little it holds. Sentences are packed up to here, so nearly all are one window.
     target_characters=120,
-    # The languages that the tokenizer has a tag for (loudr-1 specification, section 6).
-    languages=frozenset({"da", "de", "en", "es", "fi", "fr", "it", "nl", "no", "pl", "pt", "sv"}),
+    # The languages that the tokenizer has a tag for (loudr-1 specification, section 6), and the two
+    # written norms of Norwegian, which books are tagged with.
+    languages=frozenset(
+        {"da", "de", "en", "es", "fi", "fr", "it", "nb", "nl", "nn", "no", "pl", "pt", "sv"}
+    ),
     # 600 characters are at most ten chunks, each two windows of 10.2 s when cut again, at half the
     # pace.
     max_seconds=410.0,

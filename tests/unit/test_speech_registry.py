@@ -10,7 +10,7 @@ from loudr_core.speech.registry import ENGINES, engine_limits, open_engine
 def test_unknown_engine_gets_a_suggestion() -> None:
     with pytest.raises(ConfigError, match="no engine 'embeded': did you mean 'embedded'"):
         open_engine("embeded")
-    with pytest.raises(ConfigError, match="there are embedded, fake"):
+    with pytest.raises(ConfigError, match="there are embedded, loudr1"):
         engine_limits("zzz")
 
 
@@ -21,7 +21,7 @@ def test_unknown_option_gets_a_suggestion() -> None:
 
 def test_limits_are_those_of_the_engine() -> None:
     assert engine_limits("fake") == open_engine("fake").limits
-    assert set(ENGINES) == {"embedded", "fake"}
+    assert set(ENGINES) == {"embedded", "loudr1", "fake"}
 
 
 def test_the_embedded_engine_refuses_what_it_cannot_use() -> None:

@@ -174,7 +174,7 @@ class Loudr1Engine:
             )
         if not 0 <= request.seed < 1 << 64:
             raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
-        language = _primary_subtag(request.language)
+        language = _tokenizer_language(request.language)
         voice = self._profile(request.voice)
         findings = reading_findings(request, unread=self._model.unread(request.text, language))
         passage = self._model.synthesize(
@@ -209,8 +209,10 @@ class Loudr1Engine:
         return VoiceInfo(name=name, language=profile.language or "en", sha256=profile.sha256)
 
 
-def _primary_subtag(language: str) -> str:
-    return language.replace("_", "-").partition("-")[0].lower()
+def _tokenizer_language(tag: str) -> str:
+    """Return a BCP 47 tag as the tokenizer names the language: no region, one Norwegian."""
+    language = tag.replace("_", "-").partition("-")[0].lower()
+    return "no" if language in {"nb", "nn"} else language
 
 
 def _graph_digest(path: Path) -> str:
