@@ -107,6 +107,7 @@ def write_files(
     seed: int = 1,
     voices: Sequence[str] = ("ada", "bob", "cleo"),
     manifest: Mapping[str, Any] | None = None,
+    toolchain: Mapping[str, Any] | None = None,
 ) -> None:
     """Write everything of a bundle that is no graph, around the graphs that lie there already.
 
@@ -118,6 +119,8 @@ def write_files(
         Of the checkpoint, by name.
     turbo, seed, voices, manifest
         As `write_bundle` takes them.
+    toolchain : mapping, optional
+        What made the graphs, for the record beside them.
     """
     (folder / "voices").mkdir(parents=True, exist_ok=True)
     document = json.dumps(tokenizer_document(), ensure_ascii=False)
@@ -129,10 +132,16 @@ def write_files(
     (folder / "manifest.json").write_text(json.dumps(declared, indent=1, sort_keys=True), "utf-8")
     for place, name in enumerate(voices):
         _write_voice(folder / "voices" / f"{name}.safetensors", place, seed)
-    refresh_records(folder, turbo=turbo)
+    refresh_records(folder, turbo=turbo, toolchain=toolchain)
 
 
-def refresh_records(folder: Path, *, turbo: bool = False, fingerprint: str | None = None) -> None:
+def refresh_records(
+    folder: Path,
+    *,
+    turbo: bool = False,
+    fingerprint: str | None = None,
+    toolchain: Mapping[str, Any] | None = None,
+) -> None:
     """Write export.json, release.json and SHA256SUMS of the files as they are now.
 
     Parameters
@@ -143,6 +152,8 @@ def refresh_records(folder: Path, *, turbo: bool = False, fingerprint: str | Non
         Which kind it is.
     fingerprint : str, optional
         Recorded instead of the manifest's own, which must be readable without it.
+    toolchain : mapping, optional
+        What made the graphs.
     """
     declared = json.loads((folder / "manifest.json").read_text("utf-8"))
     if fingerprint is None:
@@ -156,7 +167,7 @@ def refresh_records(folder: Path, *, turbo: bool = False, fingerprint: str | Non
         "euler_steps": declared.get("n_cfm_timesteps", 2),
         "decode": "fusion_mtp2" if turbo else "single",
         "graph_set": names,
-        "toolchain": {"onnx": "helper API"},
+        "toolchain": dict(toolchain or {"onnx": "helper API"}),
     }
     record = {"format": "loudkit-onnx-export", "graphs": dict.fromkeys(names, entry)}
     (folder / "onnx" / "export.json").write_text(json.dumps(record, indent=1), "utf-8")

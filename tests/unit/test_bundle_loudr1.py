@@ -126,7 +126,7 @@ def reference(request: pytest.FixtureRequest, loudr1_bundles: Callable[..., Path
 
 def test_a_sentence_is_a_natural_length_and_level(reference: Any) -> None:
     text = "The lamp was lit at dusk, and the keeper went up."
-    found = [reference(text, seed) for seed in range(4)]
+    found = [reference(text, seed) for seed in range(2)]
     assert all(60 <= len(each.tokens) < 240 for each in found)
     assert not any(each.suspect for each in found)
     for each in found:
@@ -145,24 +145,20 @@ def test_other_words_seeds_and_tokens_sound_otherwise(reference: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "reasons"),
+    ("text", "reason"),
     [
-        ("loopado", {"repetition"}),
-        ("hushado", {"stall", "terminal_echo", "ended_tail", "silence_tail"}),
-        ("ramblado", {"desperation"}),
+        ("loopado loopado loopado.", "repetition"),
+        ("hushado hushado hushado.", "stall"),
+        ("A ramblado ramblado boat.", "desperation"),
     ],
 )
-def test_words_call_the_detectors(reference: Any, word: str, reasons: set[str]) -> None:
-    said = {
-        inspection.reason
-        for seed in range(4)
-        for inspection in reference(f"The {word} boat came {word} by.", seed).inspections
-    }
-    assert said & reasons
+def test_words_call_the_detectors(reference: Any, text: str, reason: str) -> None:
+    said = (reference(text, seed).inspections[0].reason for seed in range(6))
+    assert reason in said
 
 
 def test_a_rambling_text_fills_the_window_and_is_halved(reference: Any) -> None:
-    text = f"The boat ramblado came ramblado and {'went on and ' * 5}sank."
+    text = f"ramblado ramblado {'on and ' * 7}on."
     found = reference(text)
     assert len(found.chunks) == 2
     assert found.hit_token_cap
