@@ -42,6 +42,11 @@ class NightlyRequest(_Form):
         default="manifests/books",
         description="Folder or s3://bucket/prefix of TOML files, one for each book.",
     )
+    base: _Text | None = Field(
+        default=None,
+        description="Folder at which relative paths in the manifests start; the one that the run "
+        "works in when empty.",
+    )
     dest: _Text | None = Field(default=None, description=_DEST)
     profile: _Text | None = Field(default=None, description=f"For books that name none. {_PROFILE}")
     voice: _Text | None = Field(default=None, description=f"For books that name none. {_VOICE}")

@@ -103,7 +103,8 @@ class _Work:
         )
         chapters = _chapters(entry.chapters)
         with tempfile.TemporaryDirectory(prefix="loudr-") as aside:
-            source = local_file(entry.source, Path(aside))
+            base = Path(request.base) if request.base else None
+            source = local_file(entry.source, Path(aside), base=base)
             found = check_source(source, n_bytes=entry.bytes, sha256=entry.sha256, name=listed.name)
             identity = night_id(
                 sha256=found,

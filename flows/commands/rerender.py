@@ -1,6 +1,7 @@
 """`loudr rerender`: other seeds for some segments, then the file again, only what changed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from flows.commands.render import run_sources
@@ -19,10 +20,33 @@ from loudr_core.render.destination import open_destination
 from loudr_core.render.planning import StoredPlan, chapters_wanted
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["run"]
+__all__ = ["Prepared", "prepare", "run"]
 
 
-def run(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A render to make after segments were given other seeds, and which seeds those are."""
+
+    source: StoredPlan
+    settings: Settings
+    dest: str | None
+    options: RenderOptions
+    seeds: Mapping[str, int]
+
+
+def run(book_id: str, settings: Settings, *, json_out: bool, **asked: Any) -> int:
+    """Do what `prepare` takes the same arguments for, and put the file together anew."""
+    prepared = prepare(book_id, settings, **asked)
+    return run_sources(
+        [prepared.source],
+        prepared.settings,
+        dest=prepared.dest,
+        options=prepared.options,
+        json_out=json_out,
+    )
+
+
+def prepare(
     book_id: str,
     settings: Settings,
     *,
@@ -35,11 +59,15 @@ def run(
     dest: str | None,
     allow_gaps: bool,
     overwrite: bool,
-    json_out: bool,
-) -> int:
-    """Give the chosen segments a seed, kept for later plans too, and put the file together anew.
+) -> Prepared:
+    """Give the chosen segments a seed, kept for later plans too, and say how to render the file.
 
     What the file held the last time it holds again: its chapters, its place, its gaps.
+
+    Raises
+    ------
+    BookError, ConfigError, QualityError
+        There is no such book, plan, segment or chapter, or nothing that a seed could help.
     """
     store = open_settings_store(settings)
     known = choose_plan(store, book_id, plan_start)
@@ -65,16 +93,16 @@ def run(
     write_override(store, plan, jobs, seeds)
     for segment, value in seeds.items():
         console.print(f"{segment}: seed {value}", markup=False, style="dim")
-    return run_sources(
-        [StoredPlan(book_id=plan.book_id, plan_id=plan.plan_id)],
-        settings.as_planned(plan.profile, plan.profile_name),
+    return Prepared(
+        source=StoredPlan(book_id=plan.book_id, plan_id=plan.plan_id),
+        settings=settings.as_planned(plan.profile, plan.profile_name),
         dest=place,
         options=RenderOptions(
             chapters=chapters,
             allow_gaps=allow_gaps or made.get("segments", {}).get("failed", 0) > 0,
             overwrite=overwrite,
         ),
-        json_out=json_out,
+        seeds=seeds,
     )
 
 

@@ -18,13 +18,15 @@ class Superseded(Exception):
     """The file is another one by now; the poller sees the new version by itself."""
 
 
-def local_file(source: str, folder: Path) -> Path:
+def local_file(source: str, folder: Path, *, base: Path | None = None) -> Path:
     """Return a path to a book, fetched into `folder` when it lies in a bucket.
 
     Parameters
     ----------
     source : str
         A path, or an `s3://bucket/key` URL, with the query of a store's URL where it needs one.
+    base : Path, optional
+        Where a relative path starts; the working folder when None.
 
     Raises
     ------
@@ -34,7 +36,7 @@ def local_file(source: str, folder: Path) -> Path:
         The URL makes no sense; the bucket refuses or does not answer.
     """
     if not source.startswith("s3://"):
-        path = Path(source.removeprefix("file://")).expanduser()
+        path = (base or Path()) / Path(source.removeprefix("file://")).expanduser()
         if not path.is_file():
             raise BookError(f"no such file: {path.absolute()}", path=str(path))
         return path
