@@ -1,27 +1,41 @@
-"""What a person sees of a render in the Prefect UI: a progress bar and tables."""
+"""What a person sees of a render in the Prefect UI: progress, tables, a plot, links.
 
+A run has one artifact of each kind and keeps it up to date, so that its page is short and the key
+of a plan leads to what is so now. An artifact that the server refuses is a line in the log: no
+render fails for it.
+"""
+
+import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from prefect.artifacts import (
+    create_image_artifact,
+    create_link_artifact,
     create_markdown_artifact,
     create_progress_artifact,
     create_table_artifact,
     update_progress_artifact,
 )
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactUpdate
 
-from loudr_core.findings import Finding
+from flows import run_page
+from flows.costs import Spent
 from loudr_core.jobs.plan import Plan
+from loudr_core.jobs.table import Job
+from loudr_core.publish.plot import plot_loudness
+from loudr_core.publish.plot_svg import data_url, plot_svg
 from loudr_core.render.progress import Counts
 from loudr_core.render.result import RenderResult
+from loudr_core.speech.orders import Choice
 
-__all__ = ["publish_plan", "publish_tables", "start_progress", "update_progress"]
+__all__ = ["BookArtifacts", "publish_plan", "start_progress", "update_progress"]
 
 logger = logging.getLogger(__name__)
-
-_MOST_ROWS = 200
 
 
 def start_progress(description: str) -> UUID | None:
@@ -41,8 +55,7 @@ def update_progress(artifact: UUID | None, counts: Counts) -> None:
         update_progress_artifact(
             artifact_id=artifact,
             progress=100.0 * counts.done / counts.total,
-            description=f"{counts.done} of {counts.total} segments, {counts.failed} failed, "
-            f"{counts.suspect} suspect, real-time factor {counts.rtf:.3f}",
+            description=run_page.progress_line(counts),
         )
     except Exception:
         logger.debug("the progress artifact could not be updated", exc_info=True)
@@ -50,69 +63,133 @@ def update_progress(artifact: UUID | None, counts: Counts) -> None:
 
 def publish_plan(plan: Plan) -> None:
     """Create the tables of a plan's chapters and findings."""
-    try:
-        _chapters(plan)
-        _findings(plan, plan.findings)
-    except Exception:
-        logger.warning("the tables could not be shown", exc_info=True)
+    BookArtifacts(plan).show_plan()
 
 
-def publish_tables(plan: Plan, result: RenderResult) -> None:
-    """Create the tables of chapters and of findings, and a summary."""
-    try:
-        _chapters(plan)
-        _findings(plan, (*plan.findings, *result.findings))
-        create_markdown_artifact(key=f"summary-{plan.plan_id}", markdown=_summary(plan, result))
-    except Exception:
-        logger.warning("the tables could not be shown", exc_info=True)
+class BookArtifacts:
+    """The artifacts of one book in one run.
 
+    Parameters
+    ----------
+    plan : Plan
+        Its id is part of every key, so that the UI lists the runs of a plan together.
+    """
 
-def _chapters(plan: Plan) -> None:
-    create_table_artifact(
-        key=f"chapters-{plan.plan_id}",
-        table=[
-            {
-                "chapter": chapter.number,
-                "title": chapter.title,
-                "segments": chapter.segments,
-                "minutes": round(chapter.est_audio_s / 60, 1),
-            }
-            for chapter in plan.chapters[:_MOST_ROWS]
-        ],
-        description=f"Chapters of {plan.metadata['title']}",
-    )
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._ids: dict[str, UUID | None] = {}
 
+    def show_plan(self) -> None:
+        """Show the chapters and what the plan found."""
+        self._table(
+            "chapters",
+            run_page.chapter_rows(self._plan),
+            f"Chapters of {self._plan.metadata['title']}",
+        )
+        self._table("findings", run_page.finding_rows(self._plan.findings, (), {}), "Findings")
 
-def _findings(plan: Plan, findings: Sequence[Finding]) -> None:
-    rows: list[dict[str, Any]] = [
-        {
-            "code": finding.code,
-            "severity": finding.severity,
-            "where": ", ".join(f"{key} {value}" for key, value in finding.where.items()),
-            "message": finding.message,
-        }
-        for finding in findings[:_MOST_ROWS]
-    ]
-    create_table_artifact(
-        key=f"findings-{plan.plan_id}",
-        table=rows or [{"code": "-", "severity": "-", "where": "-", "message": "none"}],
-        description="Findings",
-    )
+    def show_stage(self, stage: str, counts: Counts, spent: Spent) -> None:
+        """Show how far the render is, its speed, the time left, and what it costs."""
+        title = str(self._plan.metadata["title"])
+        self._markdown("summary", run_page.stage_text(title, stage, counts, spent))
 
+    def show_findings(self, jobs: Sequence[Job], choices: Mapping[str, Choice]) -> None:
+        """Show what was found about segments so far."""
+        rows = run_page.finding_rows(self._plan.findings, jobs, choices)
+        self._table("findings", rows, "Findings")
 
-def _summary(plan: Plan, result: RenderResult) -> str:
-    files = "\n".join(
-        f"- `{file.path}`: {file.duration_s / 3600:.2f} h, {file.bytes / 1e6:.1f} MB"
-        for file in result.files
-    )
-    counts = result.segments
-    return (
-        f"# {plan.metadata['title']}\n\n{files}\n\n"
-        f"{counts.total} segments: {counts.rendered} rendered, {counts.reused} reused, "
-        f"{counts.retried} retried, {counts.failed} failed.\n\n"
-        f"Loudness {result.loudness['integrated_lufs']} LUFS, true peak "
-        f"{result.loudness['true_peak_dbtp']} dBTP, real-time factor {result.rtf:.3f}.\n"
-    )
+    def show_result(
+        self,
+        result: RenderResult,
+        jobs: Sequence[Job],
+        choices: Mapping[str, Choice],
+        levels: Mapping[str, Any],
+        spent: Spent,
+        *,
+        report: str = "",
+    ) -> None:
+        """Show what came of the render, where it lies, and how loud it is.
+
+        Parameters
+        ----------
+        levels : mapping
+            As `render.finish.levels_json` makes them.
+        report : str
+            Where the listening report lies, if it was written.
+        """
+        plan = self._plan
+        flagged: dict[int, int] = {}
+        for job in jobs:
+            if job.job_key in choices and choices[job.job_key].status != "ok":
+                flagged[job.chapter] = flagged.get(job.chapter, 0) + 1
+        self._table(
+            "chapters",
+            run_page.chapter_rows(plan, levels, flagged),
+            f"Chapters of {plan.metadata['title']}",
+        )
+        findings = (*plan.findings, *result.findings)
+        self._table("findings", run_page.finding_rows(findings, jobs, choices), "Findings")
+        self._markdown("summary", run_page.result_text(plan, result, spent, report=report))
+        for number, file in enumerate(result.files):
+            name = file.path.rpartition("/")[2]
+            self._link(f"file{number or ''}", file.path, name, f"{file.bytes / 1e6:.1f} MB")
+        if report:
+            self._link("report", report, "Listening report", "The flagged segments with players")
+        self._plot(levels)
+
+    def _plot(self, levels: Mapping[str, Any]) -> None:
+        chapters = levels["chapters"]
+        plot = plot_loudness(
+            levels["curve"],
+            duration_s=chapters[-1]["end_s"] if chapters else 0.0,
+            target_lufs=levels["target_lufs"],
+            chapters=[(row["start_s"], str(row["number"]), row["title"]) for row in chapters],
+        )
+        if plot is None:  # shorter than what a loudness is measured over
+            return
+        url = data_url(plot_svg(plot))
+        said = (
+            f"Loudness of {self._plan.metadata['title']}: short-term LUFS over time; dotted lines "
+            f"are chapter starts, the dashed one is the target of {levels['target_lufs']:g} LUFS"
+        )
+        self._put("loudness", url, said, create_image_artifact, "image_url")
+
+    def _table(self, name: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
+        data = [dict(row) for row in rows]
+        self._put(name, data, description, create_table_artifact, "table")
+
+    def _markdown(self, name: str, text: str) -> None:
+        self._put(name, text, None, create_markdown_artifact, "markdown")
+
+    def _link(self, name: str, place: str, text: str, description: str) -> None:
+        url = place if "://" in place else Path(place).absolute().as_uri()
+
+        def create(link: str, key: str, description: str | None) -> Any:
+            return create_link_artifact(link=link, link_text=text, key=key, description=description)
+
+        self._put(name, url, description, create, "link")
+
+    def _put(
+        self,
+        name: str,
+        data: Any,
+        description: str | None,
+        create: Callable[..., Any],
+        argument: str,
+    ) -> None:
+        """Create an artifact, or bring the one that this run has of the name up to date."""
+        try:
+            there = self._ids.get(name)
+            if there is None:
+                key = f"{name}-{self._plan.plan_id}"
+                made = create(**{argument: data}, key=key, description=description)
+                self._ids[name] = _id(made)
+                return
+            shown = json.dumps(data) if argument == "table" else data
+            with get_client(sync_client=True) as client:
+                client.update_artifact(there, ArtifactUpdate(data=shown, description=description))
+        except Exception:
+            logger.warning("the artifact %s could not be shown", name, exc_info=True)
 
 
 def _id(value: object) -> UUID | None:

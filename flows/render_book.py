@@ -5,7 +5,6 @@ in loudr's own tables. Truth is in the store: a flow run again finds what is fin
 """
 
 import logging
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +14,19 @@ from prefect import flow, runtime
 from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows import artifacts, live
+from flows import live
 from flows.configuration import load
+from flows.costs import Price
+from flows.events import book_crashed, reporting_failure
 from flows.opening import engine_pool, open_render, open_settings_store, pool_size
 from flows.request import RenderRequest
+from flows.watching import watching
 from loudr_core.render.book import BookRender, RenderOptions
 from loudr_core.render.destination import open_destination
 from tasks.assemble import master, measure
 from tasks.plan import plan
 from tasks.publish import publish
+from tasks.report import report
 from tasks.synthesize import synthesize
 
 __all__ = ["render_book"]
@@ -33,7 +36,6 @@ logger = logging.getLogger(__name__)
 _THREADS = 8
 _TASKS_OF_BOOK = 3  # plan, master, publish
 _MEASURE_TASKS = 40
-_ARTIFACT_S = 3.0
 
 
 def _run_name() -> str:
@@ -46,27 +48,52 @@ def _run_name() -> str:
     flow_run_name=_run_name,
     task_runner=ThreadPoolTaskRunner(max_workers=_THREADS),  # type: ignore[arg-type]
     persist_result=False,
+    on_crashed=[book_crashed],
 )
 def render_book(request: RenderRequest) -> dict[str, Any]:
     """Render one book and deliver it; returns the JSON of `RenderResult`."""
-    with _opened(request) as opened:
-        render, on_stage = opened.render, opened.on_stage
-        label = render.source.stem
-        made = plan(render, label)
-        on_stage("speaking")
+    with (
+        reporting_failure(_label(request)) as failure,
+        _opened(request) as opened,
+        watching(opened.render, failure, _price(request), opened.on_stage) as watch,
+    ):
+        render, label = opened.render, opened.render.label
+        watch.planned(plan(render, label))
+        watch.stage("speaking")
         render.start_speaking()
+        watch.given_out()
         futures = _speak_and_measure(render)
-        live.note_run(str(runtime.flow_run.id), len(futures) + _TASKS_OF_BOOK)
-        with _progress(render, label):
-            for future in futures:
-                future.result()
-        on_stage("mastering")
-        master(render, label)
-        on_stage("publishing")
+        live.note_run(str(runtime.flow_run.id), len(futures) + _TASKS_OF_BOOK + request.report)
+        for future in futures:
+            future.result()
+        watch.stage("mastering")
+        mastered = master(render, label)
+        watch.stage("publishing")
         result = publish(render, request.dest, label)
-        artifacts.publish_tables(made, result)
+        page = _report(render, label) if request.report else ""
+        watch.finished(result, mastered, report=page)
         opened.result = result
     return result.as_dict()
+
+
+def _label(request: RenderRequest) -> str:
+    """Return what people know the book by before it is opened."""
+    found = live.find(request.live) if request.live else None
+    return found.render.label if found else Path(request.book).stem
+
+
+def _price(request: RenderRequest) -> Price:
+    settings = load(request.profile)
+    return Price(per_hour=settings.price_per_hour, currency=settings.currency)
+
+
+def _report(render: BookRender, label: str) -> str:
+    """Return where the listening report lies; a book without one is finished all the same."""
+    try:
+        return report(render.store, render.plan(), label)
+    except Exception:
+        logger.warning("the listening report could not be written", exc_info=True)
+        return ""
 
 
 def _speak_and_measure(render: BookRender) -> Sequence[PrefectFuture[Any]]:
@@ -116,23 +143,3 @@ def _opened(request: RenderRequest) -> Iterator[live.LiveRender]:
             ),
         )
         yield live.LiveRender(render, lambda stage: logger.info("%s", stage))
-
-
-@contextmanager
-def _progress(render: BookRender, label: str) -> Iterator[None]:
-    """Keep one progress artifact up to date while the block runs."""
-    artifact = artifacts.start_progress(f"segments of {label}")
-    done = threading.Event()
-
-    def update() -> None:
-        while not done.wait(_ARTIFACT_S):
-            artifacts.update_progress(artifact, render.progress.now())
-
-    thread = threading.Thread(target=update, name="progress-artifact", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        artifacts.update_progress(artifact, render.progress.now())

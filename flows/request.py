@@ -52,6 +52,9 @@ class RenderRequest(BaseModel):
     chapters: tuple[int, ...] | None = Field(default=None)
     allow_gaps: bool = False
     replan: bool = False
+    report: bool = Field(
+        default=True, description="Write the listening report into the store and link to it."
+    )
     live: str = ""
     """Name of a render that this process has opened already."""
 

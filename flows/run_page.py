@@ -69,20 +69,24 @@ def chapter_rows(
 def finding_rows(
     findings: Sequence[Finding], jobs: Sequence[Job], choices: Mapping[str, Choice]
 ) -> list[Row]:
-    """Return a row for each finding about a segment, then for those about the book.
+    """Return a row for each finding of a take that counts, worst first, then for the others.
 
     Parameters
     ----------
     findings : sequence of Finding
-        About the book and the file; those that name a segment are left to its choice.
+        Of the plan and the result; what a choice has said of its segment is not said again.
     choices : mapping of job key to Choice
     """
     rows = [row for job in jobs if job.job_key in choices for row in _of(job, choices[job.job_key])]
     rows.sort(key=lambda row: ("error", "warning").index(row["severity"]))  # stable: in book order
+    said = {row["segment"] for row in rows}
     for finding in findings:
-        if "segment_id" not in finding.where:
-            where = ", ".join(f"{key} {value}" for key, value in finding.where.items())
-            rows.append(_row(finding.code, finding.severity, finding.message, text=where))
+        where = dict(finding.where)
+        segment = str(where.pop("segment_id", _NOTHING))
+        if segment not in said:
+            place = ", ".join(f"{key} {value}" for key, value in where.items())
+            about = {"segment": segment, "text": place}
+            rows.append(_row(finding.code, finding.severity, finding.message, **about))
     return _cut(rows, "message") or [_row("none", _NOTHING, "nothing was found")]
 
 

@@ -88,6 +88,7 @@ class Speaking:
         self._segments = Counter(order.job_key for order in orders)
         self._futures: dict[str, Future[Outcome]] = {}
         self._choices: dict[str, Choice] = {}
+        self._found: frozenset[str] = frozenset()
         self._watch = _Canary()
         self._run = uuid.uuid4().hex[:8]
         self._started = False
@@ -98,6 +99,11 @@ class Speaking:
         """Job key to the choice, for every order that is finished."""
         return dict(self._choices)
 
+    @property
+    def found(self) -> frozenset[str]:
+        """Job keys of what was finished before `start` was called."""
+        return self._found
+
     def start(self) -> None:
         """Find what is finished and give the rest to the pool; a second call does nothing."""
         with self._start_lock:
@@ -105,6 +111,7 @@ class Speaking:
                 return
             done, missing = split_finished(self._store, self._orders)
             self._choices.update(done)
+            self._found = frozenset(done)
             self._progress.begin(
                 total=len(self._orders),
                 reused=sum(self._segments[key] for key in done),

@@ -64,10 +64,10 @@ def test_a_render_is_on_the_server(
     assert "publish recorded" in names
     assert any(name.startswith("speak shard 000: c001-s0001..c00") for name in names)
     assert [n for n in names if n.startswith("measure")] == [
-        f"measure chapter {number}" for number in (1, 2, 3, 4)
+        f"measure chapter {number} · recorded" for number in (1, 2, 3, 4)
     ]
     assert {tag for task in tasks for tag in task["tags"]} == {
-        "plan", "speak", "measure", "master", "publish",
+        "plan", "speak", "measure", "master", "publish", "report",
     }  # fmt: skip
 
     artifacts = ask("artifacts/filter", artifacts={"flow_run_id": {"any_": [run["id"]]}})
