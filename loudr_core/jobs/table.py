@@ -122,8 +122,11 @@ def _to_parquet(table: pa.Table) -> bytes:
 
 
 def _from_parquet(data: bytes, name: str) -> pa.Table:
+    # A table read through a Python file or by Arrow's threads leaves a thread behind. Still at work
+    # when the interpreter ends, it makes that abort (Apache Arrow, issue 34314).
     try:
-        table = pq.read_table(io.BytesIO(data))
+        file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
+        table = file.read(use_threads=False)
     except (pa.ArrowInvalid, OSError) as exc:
         raise StoreError(f"the {name} table is damaged ({exc}); plan again with --replan") from exc
     label = (table.schema.metadata or {}).get(SCHEMA_KEY, b"").decode("utf-8", "replace")

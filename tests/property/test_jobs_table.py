@@ -1,5 +1,9 @@
 """Whatever a job or result holds, Parquet gives back."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,3 +104,18 @@ def test_both_schemas_carry_a_version() -> None:
     """Every table says which schema wrote it."""
     assert JOBS.metadata[SCHEMA_KEY] == b"jobs/1"
     assert RESULTS.metadata[SCHEMA_KEY] == b"results/1"
+
+
+def test_reading_a_table_leaves_no_thread_behind() -> None:
+    """One that is still at work when the interpreter ends makes it abort, once in a while."""
+    script = (
+        "import os, sys\n"
+        "from loudr_core.jobs.table import read_jobs, write_jobs\n"
+        "data = write_jobs([])\n"
+        "before = os.listdir('/proc/self/task')\n"
+        "read_jobs(data)\n"
+        "sys.exit(len(os.listdir('/proc/self/task')) - len(before))\n"
+    )
+    if not Path("/proc/self/task").is_dir():
+        pytest.skip("threads are counted in /proc")
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
