@@ -1,7 +1,8 @@
 """Every deployment: its flow, parameters, schedule, work pool and concurrency. Declared only here.
 
 `loudr serve` serves them on one machine, `loudr deploy` registers them for workers elsewhere. Entry
-points are dotted modules: a path of a file would be loaded as a second copy of its module.
+points are dotted modules: a path of a file would be loaded as a second copy of its module. Nothing
+here imports Prefect, which reads its settings from the environment when it is first imported.
 """
 
 from collections.abc import Mapping
@@ -22,10 +23,7 @@ from flows.forms import (
 from flows.request import RenderRequest
 from flows.shard_request import ShardRequest
 
-__all__ = ["CATALOGUE", "POOL", "Cron", "Deployment", "Every", "find", "flow_of"]
-
-POOL = "loudr"
-"""The work pool of `loudr deploy`, unless another is named."""
+__all__ = ["CATALOGUE", "Cron", "Deployment", "Every", "Wishes", "find", "flow_of"]
 
 Collision = Literal["ENQUEUE", "CANCEL_NEW"]
 
@@ -90,6 +88,22 @@ class Deployment:
     def full_name(self) -> str:
         """`flow/deployment`, as the server finds it."""
         return f"{self.name}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What an operator says about the deployments.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Name of a deployment to fields of its request.
+    schedules : mapping
+        Name of a deployment to its schedule in place of the catalogue's; None for no schedule.
+    """
+
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    schedules: Mapping[str, Cron | Every | None] = field(default_factory=dict)
 
 
 CATALOGUE: tuple[Deployment, ...] = (

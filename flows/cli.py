@@ -36,6 +36,7 @@ from flows.cli_options import (
     Voice,
     Workers,
 )
+from flows.service_cli import add_commands as add_service_commands
 from flows.voices_cli import app as voices_app
 
 __all__ = ["app", "main"]
@@ -269,6 +270,9 @@ def _options(language: str, cover: Path | None, **more: Any) -> Any:
     from loudr_core.render.planning import AboutBook
 
     return RenderOptions(about=AboutBook(language=language, cover=cover), **more)
+
+
+add_service_commands(app)
 
 
 @app.callback(invoke_without_command=True)

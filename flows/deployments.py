@@ -1,7 +1,7 @@
 """From the catalogue to what Prefect calls deployments."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,26 +13,10 @@ from prefect.schedules import Schedule
 from prefect.types.entrypoint import EntrypointType
 from pydantic import ValidationError
 
-from flows.catalogue import CATALOGUE, Cron, Deployment, Every, flow_of
+from flows.catalogue import CATALOGUE, Cron, Deployment, Every, Wishes, flow_of
 from loudr_core.errors import ConfigError
 
-__all__ = ["Wishes", "chosen", "to_prefect"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What an operator says about the deployments.
-
-    Parameters
-    ----------
-    parameters : mapping
-        Name of a deployment to fields of its request.
-    schedules : mapping
-        Name of a deployment to its schedule in place of the catalogue's; None for no schedule.
-    """
-
-    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    schedules: Mapping[str, Cron | Every | None] = field(default_factory=dict)
+__all__ = ["chosen", "to_prefect"]
 
 
 def chosen(wishes: Wishes, *, served: bool) -> list[Deployment]:

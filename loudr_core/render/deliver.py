@@ -1,5 +1,6 @@
 """Write a mastered book to its M4B, and put that where it is wanted."""
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
@@ -7,6 +8,7 @@ from pathlib import Path
 
 from loudr_core.findings import Finding
 from loudr_core.jobs.plan import Plan
+from loudr_core.jobs.reachable import pieces_key
 from loudr_core.publish.aac import Encoding, encode_book, pieces_of
 from loudr_core.publish.cover import Cover, prepare_cover
 from loudr_core.publish.m4b import ChapterMark, M4bSpec, write_m4b
@@ -18,6 +20,7 @@ from loudr_core.render.finish import Mastered, MasteredPcm
 from loudr_core.render.layout import BookLayout
 from loudr_core.render.pcm import BookPcm
 from loudr_core.render.result import RenderedFile
+from loudr_core.render.results import part_of
 from loudr_core.render.speak import Interrupted
 from loudr_core.settings import OutputProfile
 from loudr_core.store.protocol import ObjectStore
@@ -74,12 +77,13 @@ def write_book(
         cover=cover,
     )
     pcm = MasteredPcm(BookPcm(store, layout), mastered)
+    cache = _PieceCache(store)
     packets = encode_book(
         pcm,
         pieces_of([chapter.n_samples for chapter in layout.chapters]),
         encoding,
         workers=workers,
-        cache=_PieceCache(store),
+        cache=cache,
         identify=pcm.identify,
     )
     packets = _stoppable(packets, cancel)
@@ -89,6 +93,8 @@ def write_book(
         lambda path, guard: write_m4b(path, packets, spec, guard=guard),
         overwrite=overwrite,
     )
+    listed = pieces_key(plan, part_of(chapters))  # so that none of them is ever pruned
+    store.put(listed, json.dumps(sorted(cache.used)).encode())
     written = delivered.written
     file = RenderedFile(
         path=delivered.where,
@@ -142,12 +148,18 @@ class _PieceCache:
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
+        self.used: set[str] = set()
 
     def get(self, key: str, /) -> bytes | None:
-        return self._store.get(f"aac/{key[:2]}/{key}")
+        return self._store.get(self._name(key))
 
     def put(self, key: str, data: bytes, /) -> None:
-        self._store.put(f"aac/{key[:2]}/{key}", data)
+        self._store.put(self._name(key), data)
+
+    def _name(self, key: str) -> str:
+        name = f"aac/{key[:2]}/{key}"
+        self.used.add(name)
+        return name
 
 
 def _stoppable(packets: Iterator[bytes], cancel: threading.Event) -> Iterator[bytes]:
