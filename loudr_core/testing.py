@@ -49,6 +49,7 @@ def open_fake(
     die_loading: bool = False,
     variant: str = "",
     poison: Mapping[str, str] | None = None,
+    trace: str = "",
 ) -> "FakeEngine":
     """Open the fake engine; the factory of the registry. `bundle` and `provider` are ignored."""
     del bundle, provider
@@ -63,6 +64,7 @@ def open_fake(
         silent_attempts=silent_attempts,
         variant=variant,
         poison=poison,
+        trace=trace,
     )
 
 
@@ -85,6 +87,8 @@ class FakeEngine:
         Part of the fingerprint and of the tones.
     poison : mapping of str to str, optional
         More words that do damage, each mapped to one of those above.
+    trace : str
+        File to which a line is added for each unit before it is spoken: seed and text.
     """
 
     name = "fake"
@@ -98,12 +102,14 @@ class FakeEngine:
         silent_attempts: int = 0,
         variant: str = "",
         poison: Mapping[str, str] | None = None,
+        trace: str = "",
     ) -> None:
         self.limits = replace(FAKE, batch=batch)
         self._sleep_s = sleep_s
         self._silent_attempts = silent_attempts
         self._variant = variant
         self._poison = {**{word: word for word in _DAMAGE}, **(poison or {})}
+        self._trace = Path(trace) if trace else None
         self._seeds: dict[str, list[int]] = {}
 
     def fingerprint(self) -> str:
@@ -133,6 +139,9 @@ class FakeEngine:
 
     def _speak(self, request: SpeechRequest) -> Speech:
         started = time.perf_counter()
+        if self._trace is not None:
+            with self._trace.open("a", encoding="utf-8") as lines:
+                lines.write(f"{request.seed} {request.text}\n")
         error = self._complaint(request)
         words = set(request.text.lower().replace(".", " ").split())
         damage = {self._poison[word] for word in words & self._poison.keys()}
