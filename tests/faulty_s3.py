@@ -40,6 +40,8 @@ class FaultyS3:
     def __init__(self, server: str, rule: Rule | None = None, *, latency_s: float = 0.0) -> None:
         self.faults: Counter[str] = Counter()
         self.requests: Counter[tuple[str, str]] = Counter()
+        self.stored: Counter[tuple[str, str]] = Counter()
+        """Of the requests, those that the server itself carried out."""
         self._rule = rule or (lambda method, path, count: "")
         self._latency_s = latency_s
         self._to = urlsplit(server).netloc
@@ -99,6 +101,8 @@ class FaultyS3:
             connection.endheaders(body)
             answer = connection.getresponse()
             data = answer.read()
+            with self._guard:
+                self.stored[asked.command, urlsplit(asked.path).path] += answer.status < 300
             if fault == "cut":
                 asked.close_connection = True
                 return

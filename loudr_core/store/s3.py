@@ -6,9 +6,10 @@ holds is known by the SHA-256 that was put into its metadata. A claim is one `Pu
 there already, although it is ours; a token in the metadata tells the two cases apart. `If-Match` is
 not used, since servers disagree about it.
 
-Calls are made again by the client after time-outs, throttling and server errors, a bounded number
-of times; what is left of that is `StoreUnavailable`. Credentials come from the usual chain of the
-AWS tools and go nowhere else.
+Calls are made again by the client after time-outs, throttling and server errors, a few times within
+seconds, and then by the store for two minutes, since a server that is started anew must not end a
+night's work; what is left of that is `StoreUnavailable`. Credentials come from the usual chain of
+the AWS tools and go nowhere else.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import email.utils
 import functools
 import hashlib
 import itertools
+import logging
 import re
 import threading
 import time
@@ -39,12 +41,14 @@ from loudr_core.errors import ConfigError, StoreError, StoreUnavailable
 from loudr_core.store.address import S3Address
 from loudr_core.store.local import check_key
 from loudr_core.store.protocol import StoredObject
-from loudr_core.store.s3_answers import MISSING, refusal, unanswered, unusable
+from loudr_core.store.s3_answers import MISSING, is_passing, refusal, unanswered, unusable
 from loudr_core.store.s3_parts import content_md5, send_parts
 
 __all__ = ["S3Store"]
 
-_ATTEMPTS = 8
+_ATTEMPTS = 4
+_PATIENCE_S = 120.0
+_LONGEST_PAUSE_S = 10.0
 _CONNECT_S = 10.0
 _READ_S = 60.0
 _CONNECTIONS = 32
@@ -52,12 +56,16 @@ _LANES = 16
 _PART_BYTES = 16 << 20
 _CONFLICTS = 8
 _BODIES = 4
-_FIRST_ATTEMPTS = 4
 _FIRST_CONNECT_S = 5.0
 _FIRST_READ_S = 20.0
+_SILENT = 2
+"""Tries of a call beyond the client's own of which nothing is said."""
 _SHA256 = "loudr-sha256"
 _WRITER = "loudr-writer"
 _TYPES = {".m4b": "audio/mp4", ".html": "text/html; charset=utf-8", ".json": "application/json"}
+
+
+_log = logging.getLogger(__name__)
 
 
 class S3Store:
@@ -73,7 +81,9 @@ class S3Store:
     region : str, optional
         What the AWS configuration says otherwise.
     attempts : int
-        Times that a call is made until the server counts as unavailable.
+        Times that the client makes a call, within seconds.
+    patience_s : float
+        How long the store goes on after that until the server counts as unavailable.
     part_bytes : int
         Files longer than this go up in parts of this size; 5 MiB at least.
 
@@ -95,6 +105,7 @@ class S3Store:
         endpoint_url: str | None = None,
         region: str | None = None,
         attempts: int = _ATTEMPTS,
+        patience_s: float = _PATIENCE_S,
         part_bytes: int = _PART_BYTES,
     ) -> None:
         self._address = S3Address(
@@ -104,6 +115,7 @@ class S3Store:
         self._bucket = bucket
         self._start = f"{prefix}/" if prefix else ""
         self._part_bytes = part_bytes
+        self._patience_s = patience_s
         self._client = _client(endpoint_url, region, attempts, _CONNECT_S, _READ_S)
 
     def __repr__(self) -> str:
@@ -120,7 +132,7 @@ class S3Store:
         client = _client(
             self._address.endpoint_url,
             self._address.region,
-            _FIRST_ATTEMPTS,
+            _ATTEMPTS,
             _FIRST_CONNECT_S,
             _FIRST_READ_S,
         )
@@ -133,7 +145,7 @@ class S3Store:
         with self._asking("read", key):
             for attempt in itertools.count():
                 try:
-                    body = self._client.get_object(Bucket=self._bucket, Key=name)["Body"]
+                    body = self._call("get_object", Key=name)["Body"]
                 except ClientError as error:
                     if _code(error) in MISSING:
                         return None
@@ -239,7 +251,7 @@ class S3Store:
         """Remove the object; nothing happens when there is none."""
         name = self._name(key)
         with self._asking("delete", key):
-            self._client.delete_object(Bucket=self._bucket, Key=name)
+            self._call("delete_object", Key=name)
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield every key that starts with `prefix`, in ascending order."""
@@ -251,10 +263,10 @@ class S3Store:
         folder = prefix.rpartition("/")[0]
         if folder:
             check_key(folder)
-        asked: dict[str, Any] = {"Bucket": self._bucket, "Prefix": self._start + prefix}
+        asked: dict[str, Any] = {"Prefix": self._start + prefix}
         while True:
             with self._asking("list", prefix):
-                page = self._client.list_objects_v2(**asked)
+                page = self._call("list_objects_v2", **asked)
             for item in page.get("Contents", ()):
                 # Consoles make empty objects whose name ends in a slash, to show as folders.
                 if not item["Key"].endswith("/"):
@@ -271,9 +283,7 @@ class S3Store:
     def now_s(self) -> float:
         """Return the time that the server puts on its answers."""
         with self._asking("list", ""):
-            answer = self._client.list_objects_v2(
-                Bucket=self._bucket, Prefix=self._start, MaxKeys=1
-            )
+            answer = self._call("list_objects_v2", Prefix=self._start, MaxKeys=1)
         headers = answer["ResponseMetadata"]["HTTPHeaders"]
         try:
             return email.utils.parsedate_to_datetime(headers["date"]).timestamp()
@@ -290,23 +300,43 @@ class S3Store:
         return f"{self._address.place}/{key}" if key else self._address.place
 
     def _put(self, key: str, data: bytes, **extra: Any) -> None:
-        self._client.put_object(
-            Bucket=self._bucket,
-            Key=self._name(key),
-            Body=data,
-            ContentMD5=content_md5(data),
-            **extra,
-        )
+        md5 = content_md5(data)
+        self._call("put_object", Key=self._name(key), Body=data, ContentMD5=md5, **extra)
+
+    def _call(self, operation: str, **asked: Any) -> Any:
+        """Make a call, and again for as long as the server is unavailable and patience lasts."""
+        call = getattr(self._client, operation)
+        until = None
+        for attempt in itertools.count():
+            try:
+                return call(Bucket=self._bucket, **asked)
+            except (ClientError, ConnectionError, HTTPClientError) as error:
+                if not _is_passing(error):
+                    raise
+                now = time.monotonic()
+                until = until or now + self._patience_s
+                if now + _pause_s(attempt) > until:
+                    raise
+                if attempt == _SILENT:
+                    said = _code(error) if isinstance(error, ClientError) else type(error).__name__
+                    _log.warning(
+                        "bucket %s does not answer (%s); trying for %.0f s more",
+                        self._bucket,
+                        said,
+                        until - now,
+                    )
+                time.sleep(_pause_s(attempt))
+        return None
 
     def _head(self, key: str) -> dict[str, Any] | None:
-        asked = {"Bucket": self._bucket, "Key": self._name(key)}
+        name = self._name(key)
         try:
-            answer: dict[str, Any] = self._client.head_object(**asked)
+            answer: dict[str, Any] = self._call("head_object", Key=name)
         except ClientError as error:
             if _code(error) in MISSING:
                 return None
             if _status(error) in (400, 403):  # an answer to HEAD has no body that says why
-                self._client.get_object(**asked)["Body"].close()
+                self._call("get_object", Key=name)["Body"].close()
             raise
         return answer
 
@@ -319,27 +349,25 @@ class S3Store:
     def _put_parts(
         self, key: str, path: Path, size: int, digest: str, extra: dict[str, Any]
     ) -> None:
-        target = {"Bucket": self._bucket, "Key": self._name(key)}
-        upload = self._client.create_multipart_upload(**target, **extra)["UploadId"]
-        target["UploadId"] = upload
+        target = {"Key": self._name(key)}
+        target["UploadId"] = self._call("create_multipart_upload", **target, **extra)["UploadId"]
         try:
             parts = send_parts(
-                self._client,
-                target,
+                lambda **part: str(self._call("upload_part", **target, **part)["ETag"]),
                 path,
                 part_bytes=self._part_bytes,
                 size=size,
                 digest=digest,
             )
             try:
-                self._client.complete_multipart_upload(**target, MultipartUpload={"Parts": parts})
+                self._call("complete_multipart_upload", **target, MultipartUpload={"Parts": parts})
             except ClientError as error:
                 # After a lost reply the upload is gone since it is complete; `put_file` looks.
                 if _code(error) != "NoSuchUpload":
                     raise
         except BaseException:
             with contextlib.suppress(ClientError, BotoCoreError):
-                self._client.abort_multipart_upload(**target)
+                self._client.abort_multipart_upload(Bucket=self._bucket, **target)
             raise
 
     @contextlib.contextmanager
@@ -401,6 +429,12 @@ def _without_waiting(params: dict[str, Any], **_: object) -> None:
     params["headers"].pop("Expect", None)
 
 
+def _is_passing(error: Exception) -> bool:
+    if isinstance(error, ClientError):
+        return is_passing(_code(error), _status(error))
+    return not isinstance(error, SSLError)
+
+
 def _code(error: ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code") or _status(error))
 
@@ -410,4 +444,4 @@ def _status(error: ClientError) -> int:
 
 
 def _pause_s(attempt: int) -> float:
-    return min(0.1 * float(2**attempt), 5.0)
+    return min(0.25 * float(2 ** min(attempt, 10)), _LONGEST_PAUSE_S)

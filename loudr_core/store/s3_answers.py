@@ -5,7 +5,7 @@ Pure tables over the error codes of Amazon S3, Ceph RGW, MinIO and R2; knows no 
 
 from loudr_core.errors import StoreError, StoreUnavailable
 
-__all__ = ["MISSING", "refusal", "unanswered", "unusable"]
+__all__ = ["MISSING", "is_passing", "refusal", "unanswered", "unusable"]
 
 MISSING = frozenset({"NoSuchKey", "404", "NotFound"})
 """Codes that say: no such object. A bucket that is not there has a code of its own."""
@@ -48,6 +48,11 @@ _NO_BUCKET = {"NoSuchBucket", "InvalidBucketName"}
 _UNKNOWN_REQUEST = {"NotImplemented", "501", "405", "UnsupportedOperation"}
 
 
+def is_passing(code: str, status: int) -> bool:
+    """Say whether the same call may succeed later; arguments as those of `refusal`."""
+    return _advice(code, "") is None and (code in _LATER or status == 429 or status >= 500)
+
+
 def refusal(code: str, status: int, *, action: str, place: str, bucket: str) -> StoreError:
     """Return the error for an answer that is a no.
 
@@ -66,8 +71,7 @@ def refusal(code: str, status: int, *, action: str, place: str, bucket: str) -> 
     StoreError
         `StoreUnavailable` when the same call may succeed later.
     """
-    advice = _advice(code, bucket)
-    if advice is None and (code in _LATER or status == 429 or status >= 500):
+    if is_passing(code, status):
         return StoreUnavailable(
             f"cannot {action} {place}: the server is busy or failing ({code}); run again",
             bucket=bucket,
@@ -75,7 +79,7 @@ def refusal(code: str, status: int, *, action: str, place: str, bucket: str) -> 
         )
     return StoreError(
         f"cannot {action} {place}: "
-        + (advice or f"the server says {code}; see the S3 error codes of its maker"),
+        + (_advice(code, bucket) or f"the server says {code}; see the S3 error codes of its maker"),
         bucket=bucket,
         code=code,
     )

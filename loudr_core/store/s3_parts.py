@@ -3,6 +3,7 @@
 import base64
 import hashlib
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ Part = dict[str, Any]
 
 
 def send_parts(
-    client: Any, upload: dict[str, str], path: Path, *, part_bytes: int, size: int, digest: str
+    upload_part: Callable[..., str], path: Path, *, part_bytes: int, size: int, digest: str
 ) -> list[Part]:
     """Send a file's bytes as the parts of a multipart upload, four at a time.
 
@@ -27,10 +28,8 @@ def send_parts(
 
     Parameters
     ----------
-    client
-        The S3 client; whatever its calls raise passes through.
-    upload : dict of str to str
-        `Bucket`, `Key` and `UploadId`.
+    upload_part : callable (PartNumber, Body, ContentMD5) -> str
+        Sends a part and returns its tag; what it raises passes through.
     part_bytes : int
         Size of a part; more when the file would have more parts than a server takes.
     size : int
@@ -54,10 +53,8 @@ def send_parts(
     seen = hashlib.sha256()
 
     def send(number: int, data: bytes) -> Part:
-        answer = client.upload_part(
-            **upload, PartNumber=number, Body=data, ContentMD5=content_md5(data)
-        )
-        return {"PartNumber": number, "ETag": answer["ETag"]}
+        tag = upload_part(PartNumber=number, Body=data, ContentMD5=content_md5(data))
+        return {"PartNumber": number, "ETag": tag}
 
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="parts") as pool, path.open("rb") as file:
         try:

@@ -19,7 +19,7 @@ from loudr_core.store.s3 import S3Store
 
 MIB = 2**20
 Starter = Callable[..., Any]
-attempts = iter(range(2, 10_000))
+attempts = iter(range(100, 10_000))
 """A client is kept for each number of attempts; a test that needs a new one takes another."""
 
 
@@ -151,7 +151,7 @@ def test_an_upload_that_fails_leaves_what_was_there(
     whole = open_store(f"s3://{bucket}")
     whole.put("Book.m4b", b"the old one")
     proxy = faulty_s3(on("PUT", "/Book.m4b", "refuse", *range(2, 99)))
-    store = S3Store(bucket, endpoint_url=proxy.url, part_bytes=5 * MIB, attempts=next(attempts))
+    store = S3Store(bucket, endpoint_url=proxy.url, part_bytes=5 * MIB, attempts=2, patience_s=0)
     with pytest.raises(StoreUnavailable, match="SlowDown"):
         store.put_file("Book.m4b", film)
     assert whole.get("Book.m4b") == b"the old one"
@@ -259,7 +259,9 @@ def test_a_no_is_one_line_that_says_what_to_do(
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     caplog.set_level(logging.INFO)
     naysayer.status, naysayer.code = status, code
-    store = S3Store("books", endpoint_url=f"http://127.0.0.1:{naysayer.server_port}", attempts=1)
+    store = S3Store(
+        "books", endpoint_url=f"http://127.0.0.1:{naysayer.server_port}", attempts=1, patience_s=0
+    )
     for name, call in CALLS.items():
         if (name, status) == ("exists", 404):
             continue  # a bare 404 means the object; that there is no bucket, `check` has found out
@@ -290,13 +292,13 @@ def test_a_conflict_is_tried_again(bucket: str, naysayer: Any) -> None:
             super()._put(key, data, **extra)
 
     url = f"http://127.0.0.1:{naysayer.server_port}"
-    store = Hurried(bucket, endpoint_url=url, attempts=1)
+    store = Hurried(bucket, endpoint_url=url, attempts=1, patience_s=0)
     assert store.put_if_absent("claim", b"x")
     assert store.tries == 3
 
 
 def test_a_server_that_is_not_there_is_an_outage(s3_environment: str) -> None:
-    store = S3Store("books", endpoint_url="http://127.0.0.1:9", attempts=1)
+    store = S3Store("books", endpoint_url="http://127.0.0.1:9", attempts=1, patience_s=0)
     with pytest.raises(StoreUnavailable, match=r"no answer from the server \(EndpointConnection"):
         store.get("key")
 
@@ -310,7 +312,7 @@ def test_the_first_call_of_a_command_is_not_patient(s3_environment: str) -> None
 
 def test_a_busy_server_is_asked_a_bounded_number_of_times(bucket: str, faulty_s3: Starter) -> None:
     proxy = faulty_s3(on("PUT", "/key", "refuse", *range(99)))
-    store = S3Store(bucket, endpoint_url=proxy.url, attempts=3)
+    store = S3Store(bucket, endpoint_url=proxy.url, attempts=3, patience_s=0)
     with pytest.raises(StoreUnavailable, match="SlowDown"):
         store.put("key", b"x")
     assert put_count(proxy, "/key") == 3
@@ -369,3 +371,39 @@ def test_what_consoles_show_as_a_folder_is_no_object(bucket: str) -> None:
     client.put_object(Bucket=bucket, Key="p/drop/book.epub", Body=b"x")
     client.close()
     assert list(open_store(f"s3://{bucket}/p").list("")) == ["drop/book.epub"]
+
+
+# --- outages
+
+
+def test_a_server_that_is_away_for_a_while_is_waited_for(
+    bucket: str, faulty_s3: Starter, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    """The client alone gives up within seconds; the store goes on, and says so once a call."""
+    monkeypatch.setattr("loudr_core.store.s3._pause_s", lambda attempt: 0.01)
+    proxy = faulty_s3(lambda method, path, count: "refuse" if count < 6 else "")
+    store = S3Store(bucket, "p", endpoint_url=proxy.url, attempts=1, patience_s=30)
+    with caplog.at_level(logging.WARNING, "loudr_core"):
+        assert store.put_if_absent("key", b"x")
+        assert store.get("key") == b"x"
+    said = [record.getMessage() for record in caplog.records if "does not answer" in record.msg]
+    assert len(said) == 2, "once for each call"
+    assert f"bucket {bucket} does not answer (SlowDown)" in said[0]
+
+
+def test_patience_has_an_end(bucket: str, faulty_s3: Starter) -> None:
+    proxy = faulty_s3(on("PUT", "/key", "refuse", *range(9999)))
+    store = S3Store(bucket, endpoint_url=proxy.url, attempts=1, patience_s=0.6)
+    started = time.monotonic()
+    with pytest.raises(StoreUnavailable, match="SlowDown"):
+        store.put("key", b"x")
+    assert 0.2 < time.monotonic() - started < 5.0
+    assert put_count(proxy, "/key") >= 2
+
+
+def test_a_refusal_is_not_tried_again(s3_environment: str, naysayer: Any) -> None:
+    naysayer.status, naysayer.code = 403, "AccessDenied"
+    url = f"http://127.0.0.1:{naysayer.server_port}"
+    store = S3Store("books", endpoint_url=url, attempts=1, patience_s=600)
+    with pytest.raises(StoreError, match="denied"):
+        store.put("key", b"x")

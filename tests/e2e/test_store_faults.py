@@ -1,0 +1,87 @@
+"""A long render through a store that fails all the time: nothing lost, doubled or condemned."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loudr_core.render.book import BookRender, RenderOptions
+from loudr_core.render.result import RenderResult
+from loudr_core.settings import Profile
+from loudr_core.speech.orders import audio_key
+from loudr_core.speech.wire import EngineSpec
+from loudr_core.speech.workers import EnginePool
+from loudr_core.store.local import LocalStore
+from loudr_core.store.open import open_store
+from loudr_core.store.protocol import ObjectStore
+
+
+def rendered(
+    book: Path, store: ObjectStore, dest: str | Path, logs: Path
+) -> tuple[BookRender, RenderResult, EnginePool]:
+    spec = EngineSpec(engine="fake", store_url=store.url, policy={})
+    with EnginePool(spec, size=2, log_dir=logs) as pool:
+        render = BookRender(
+            book,
+            profile=Profile(engine="fake"),
+            store=store,
+            pool=pool,
+            options=RenderOptions(workers=2),
+            cancel=threading.Event(),
+        )
+        render.start_speaking()
+        for shard in render.shards:
+            render.speak(shard)
+        return render, render.publish(dest), pool
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [
+        pytest.param(40, marks=pytest.mark.slow),
+        pytest.param(500, marks=pytest.mark.integration),
+    ],
+)
+def test_a_book_through_lost_replies_and_refusals(
+    bucket: str,
+    faulty_s3: Callable[..., Any],
+    faults: Any,
+    tone_book: Callable[..., Path],
+    tmp_path: Path,
+    segments: int,
+) -> None:
+    """One request in twenty is refused, and of the writes one in ten loses its reply."""
+    refuse = faults.at_random(0.05, "refuse", seed=1)
+    cut = faults.at_random(0.10, "cut", seed=2)
+
+    def rule(method: str, path: str, count: int) -> str:
+        fault: str = refuse(method, path, count)
+        return fault or (cut(method, path, count) if method == "PUT" else "")
+
+    proxy = faulty_s3(rule)
+    book = tone_book(chapters=5, paragraphs=segments // 5)
+    store = open_store(f"s3://{bucket}/p?endpoint={proxy.url}")
+    out = f"s3://{bucket}/out?endpoint={proxy.url}"
+    render, result, pool = rendered(book, store, out, tmp_path / "logs")
+    _, wanted, _ = rendered(book, LocalStore(tmp_path / "store"), tmp_path, tmp_path / "logs")
+
+    assert len(render.jobs) >= segments
+    assert proxy.faults["refuse"] > segments // 10
+    assert proxy.faults["cut"] > segments // 10
+    counts = result.segments
+    assert (counts.rendered, counts.reused) == (counts.total, 0), "something was done twice"
+    assert (counts.failed, counts.retried) == (0, 0)
+    assert pool.stats.restarts == 0
+    assert result.findings == wanted.findings, "no `nondeterministic`, no gap"
+    assert result.pcm_sha256 == wanted.pcm_sha256
+    assert result.files[0].sha256 == wanted.files[0].sha256
+    keys = {audio_key(attempt.take_key) for order in render.orders for attempt in order.attempts}
+    chosen = {audio_key(choice.take_key) for choice in render.choices.values()}
+    stored = set(open_store(f"s3://{bucket}/p").list("audio/"))
+    assert chosen == stored <= keys
+    stores = [
+        n for (method, path), n in proxy.stored.items() if method == "PUT" and "/p/audio/" in path
+    ]
+    assert stores == [1] * len(chosen), "a take was written twice"
