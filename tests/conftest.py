@@ -3,10 +3,9 @@
 import hashlib
 import importlib.util
 import itertools
+import logging
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -82,6 +81,7 @@ def s3_server() -> Iterator[str]:
         return
     from moto.server import ThreadedMotoServer
 
+    logging.getLogger("werkzeug").setLevel(logging.WARNING)  # it says a line a request
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -120,15 +120,6 @@ def bucket(s3_environment: str) -> str:
     client.create_bucket(Bucket=name)
     client.close()
     return name
-
-
-@pytest.fixture(scope="session")
-def enrolment_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a tiny loudr-1 bundle that has the enrolment graphs; nobody may change it."""
-    folder = tmp_path_factory.mktemp("enrolment") / "loudr-1"
-    script = ROOT / "tests" / "bundle" / "loudr1.py"
-    subprocess.run([sys.executable, script, folder, "--enrolment"], check=True)
-    return folder
 
 
 @pytest.fixture(scope="session")
