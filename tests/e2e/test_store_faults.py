@@ -1,16 +1,21 @@
 """A long render through a store that fails all the time: nothing lost, doubled or condemned."""
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loudr_core.canonical import digest
+from loudr_core.jobs.choices import finished
 from loudr_core.render.book import BookRender, RenderOptions
 from loudr_core.render.result import RenderResult
 from loudr_core.settings import Profile
-from loudr_core.speech.orders import audio_key
+from loudr_core.speech.orders import Attempt, Order, audio_key
 from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import EnginePool
 from loudr_core.store.local import LocalStore
@@ -85,3 +90,64 @@ def test_a_book_through_lost_replies_and_refusals(
         n for (method, path), n in proxy.stored.items() if method == "PUT" and "/p/audio/" in path
     ]
     assert stores == [1] * len(chosen), "a take was written twice"
+
+
+def orders_of(count: int) -> list[Order]:
+    keys = [digest(["faults", number]) for number in range(count)]
+    return [
+        Order(
+            id=f"s{number:04d}",
+            job_key=key,
+            choice_key=f"choice/{key[:2]}/{key}",
+            text=f"Sentence number {number} is spoken by the old harbour wall.",
+            language="en",
+            voice="low",
+            attempts=(Attempt(number=0, seed=number, take_key=key),),
+        )
+        for number, key in enumerate(keys)
+    ]
+
+
+@pytest.mark.slow
+def test_killed_engines_lose_nothing_on_its_way_to_the_bucket(
+    bucket: str, faulty_s3: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Takes are on their way when their process is killed; what was not stored is made again."""
+    proxy = faulty_s3(latency_s=0.05)
+    store = open_store(f"s3://{bucket}?endpoint={proxy.url}")
+    spec = EngineSpec(engine="fake", store_url=store.url, policy={})
+    orders = orders_of(60)
+    with EnginePool(spec, size=2, log_dir=tmp_path) as pool:
+        futures = [pool.submit(order) for order in orders]
+        for waited in (10, 30):
+            futures[waited].result(60)
+            os.kill(pool.pids[0], signal.SIGKILL)
+        outcomes = [future.result(60) for future in futures]
+        assert pool.stats.restarts == 2
+    assert {outcome.choice.status for outcome in outcomes} == {"ok"}
+    for order, outcome in zip(orders, outcomes, strict=True):
+        assert store.exists(audio_key(outcome.choice.take_key))
+        assert finished(store, order) == outcome.choice
+    writes = {path: n for (method, path), n in proxy.stored.items() if method == "PUT"}
+    assert {n for path, n in writes.items() if "/audio/" in path} == {1}
+
+
+@pytest.mark.integration
+def test_an_outage_is_neither_a_hang_nor_a_failed_segment(
+    bucket: str, faulty_s3: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The server is away for longer than an engine may be silent."""
+    down = threading.Event()
+    proxy = faulty_s3(lambda method, path, count: "refuse" if down.is_set() else "")
+    store = open_store(f"s3://{bucket}?endpoint={proxy.url}")
+    spec = EngineSpec(engine="fake", store_url=store.url, policy={})
+    with EnginePool(spec, size=2, log_dir=tmp_path, hang_floor_s=8.0) as pool:
+        futures = [pool.submit(order) for order in orders_of(60)]
+        futures[5].result(60)
+        down.set()
+        time.sleep(20)
+        down.clear()
+        outcomes = [future.result(120) for future in futures]
+        assert pool.stats.restarts == 0
+    assert {outcome.choice.status for outcome in outcomes} == {"ok"}
+    assert {outcome.rendered for outcome in outcomes} == {1}
