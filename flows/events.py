@@ -8,8 +8,9 @@
 | `loudr.book.failed` | it is not, and why; not when somebody stopped it |
 
 Every event is about the resource `loudr.book.<book_id>`, or a segment of it, so an automation can
-watch one book or all (`loudr.book.*`). Numbers that JSON readers would round, seeds above all, are
-strings. Nobody need listen: an event that cannot be sent is a line in the log.
+watch one book or all (`loudr.book.*`); `loudr.code` and `loudr.retryable` are labels of it, since
+automations choose by labels and not by payloads. Numbers that JSON readers would round, seeds above
+all, are strings. Nobody need listen: an event that cannot be sent is a line in the log.
 """
 
 import logging
@@ -120,6 +121,7 @@ class CondemnedSegments:
             resource = {
                 "prefect.resource.id": f"loudr.book.{self._plan.book_id}.{job.segment_id}",
                 "prefect.resource.name": f"{self._plan.metadata['title']}, {job.segment_id}",
+                "loudr.code": code,
             }
             payload = {
                 **_identity(self._plan),
@@ -220,7 +222,12 @@ def _failed(report: FailureReport, kind: str, message: str, said: Mapping[str, A
         "prefect.resource.id": f"loudr.book.{_slug(report.label)}",
         "prefect.resource.name": report.label,
     }
-    _emit(BOOK_FAILED, _book(plan) if plan else unplanned, payload)
+    resource = {
+        **(_book(plan) if plan else unplanned),
+        "loudr.code": kind,
+        "loudr.retryable": "true" if said["retryable"] else "false",
+    }
+    _emit(BOOK_FAILED, resource, payload)
 
 
 def _is_condemned(finding: Any) -> bool:

@@ -153,6 +153,7 @@ def test_a_failed_book_says_why_and_the_error_goes_on(sent: Sent, made_up_plan: 
     (event,) = sent
     assert event["event"] == "loudr.book.failed"
     assert event["resource"]["prefect.resource.id"] == "loudr.book.the-harbour-0badcafe"
+    assert event["resource"]["loudr.retryable"] == "true"
     said = event["payload"]
     assert (said["code"], said["exit_code"], said["retryable"]) == ("StoreUnavailable", 9, True)
     assert said["message"] == "cannot write s3://b/k: run again"
