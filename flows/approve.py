@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field
 
 from flows.configuration import Settings, load
 from flows.forms import ApproveRequest
+from flows.plain_failure import plain_failure
 from flows.studio import Studio, studio
 from loudr_core.queue.source import local_file
 from loudr_core.render.book import RenderOptions
@@ -44,6 +45,7 @@ def _run_name() -> str:
 
 
 @flow(name="approve", flow_run_name=_run_name, persist_result=False)
+@plain_failure
 def approve(request: ApproveRequest) -> Any:
     """Render one chapter, wait for an answer, then render the book or leave it."""
     settings = load(request.profile, voice=request.voice, store=request.store)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from prefect.client.schemas.objects import ConcurrencyLimitConfig, ConcurrencyLimitStrategy
 from prefect.deployments.runner import RunnerDeployment
@@ -11,6 +11,7 @@ from prefect.schedules import Cron as PrefectCron
 from prefect.schedules import Interval as PrefectInterval
 from prefect.schedules import Schedule
 from prefect.types.entrypoint import EntrypointType
+from prefect.utilities.callables import ParameterSchema
 from pydantic import ValidationError
 
 from flows.catalogue import CATALOGUE, Cron, Deployment, Every, Wishes, flow_of
@@ -75,7 +76,15 @@ def to_prefect(
         job_variables=dict(job_variables) or None,
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
+    schema = made._parameter_openapi_schema.model_dump()
+    made._parameter_openapi_schema = _ClosedSchema(**schema, additionalProperties=False)
     return made
+
+
+class _ClosedSchema(ParameterSchema):
+    """The flow's parameters and no others: the server takes any by itself, and the run crashes."""
+
+    additionalProperties: Literal[False]
 
 
 def _schedule(schedule: Cron | Every) -> Schedule:

@@ -16,6 +16,7 @@ from flows.configuration import load
 from flows.drop_runs import open_runs
 from flows.forms import DropRequest
 from flows.opening import open_settings_store
+from flows.plain_failure import plain_failure
 from loudr_core.queue.intake import PollOptions, PollReport, poll
 from loudr_core.queue.ledger import Ledger
 from loudr_core.queue.watch import place_of, refuse_overlap
@@ -32,7 +33,8 @@ def _run_name() -> str:
 
 
 @flow(name="drop-folder", flow_run_name=_run_name, persist_result=False)
-def drop_folder(request: DropRequest) -> dict[str, Any]:
+@plain_failure
+def drop_folder(request: DropRequest) -> Any:
     """Submit every settled new book of the folder, and look after the earlier ones."""
     settings = load(request.profile, voice=request.voice, store=request.store)
     refuse_overlap(request.watch, destination=request.dest, store=settings.store_url)

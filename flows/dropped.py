@@ -11,6 +11,7 @@ from prefect.states import Failed
 from flows.configuration import Settings, load
 from flows.forms import DroppedRequest
 from flows.opening import open_settings_store
+from flows.plain_failure import plain_failure
 from flows.request import parse_chapters
 from flows.studio import studio
 from loudr_core.errors import BookError, ConfigError, QualityError
@@ -34,6 +35,7 @@ def _run_name() -> str:
 
 
 @flow(name="render-dropped", flow_run_name=_run_name, persist_result=False)
+@plain_failure
 def render_dropped(request: DroppedRequest) -> Any:
     """Render a dropped book. Its run fails when the book is refused or fails."""
     settings = load(request.profile, voice=request.voice, store=request.store)

@@ -22,6 +22,7 @@ from prefect.states import Completed
 from flows.configuration import Settings, load
 from flows.forms import NightlyRequest
 from flows.opening import open_settings_store
+from flows.plain_failure import plain_failure
 from flows.request import parse_chapters
 from flows.studio import Studio, studio
 from loudr_core.errors import BookError, ConfigError, LoudrError
@@ -45,6 +46,7 @@ def _run_name() -> str:
 
 
 @flow(name="nightly", flow_run_name=_run_name, persist_result=False)
+@plain_failure
 def nightly(request: NightlyRequest) -> Any:
     """Render the declared books of a night, and say in the morning what became of them."""
     settings = load(request.profile, voice=request.voice, store=request.store)

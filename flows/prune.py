@@ -23,6 +23,7 @@ from flows.catalogue import CATALOGUE
 from flows.configuration import load
 from flows.forms import PruneRequest
 from flows.opening import open_settings_store
+from flows.plain_failure import plain_failure
 from loudr_core.jobs.prune import prune_store
 
 __all__ = ["prune", "prune_runs"]
@@ -33,7 +34,8 @@ _PAGE = 200
 
 
 @flow(name="prune", flow_run_name="prune", persist_result=False)
-def prune(request: PruneRequest) -> dict[str, Any]:
+@plain_failure
+def prune(request: PruneRequest) -> Any:
     """Remove unreferenced audio by age and records of old runs; say what went."""
     store = open_settings_store(load(store=request.store))
     went = prune_store(store, older_than_days=request.older_than_days, dry_run=request.dry_run)

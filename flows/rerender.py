@@ -8,6 +8,7 @@ from prefect import flow, runtime
 from flows.commands.rerender import prepare
 from flows.configuration import load
 from flows.forms import RerenderRequest
+from flows.plain_failure import plain_failure
 from flows.studio import studio
 from loudr_core.errors import ConfigError
 
@@ -20,7 +21,8 @@ def _run_name() -> str:
 
 
 @flow(name="rerender", flow_run_name=_run_name, persist_result=False)
-def rerender(request: RerenderRequest) -> dict[str, Any]:
+@plain_failure
+def rerender(request: RerenderRequest) -> Any:
     """Give segments another seed and put the book together anew, only what changed.
 
     Without a destination the file goes where it went the last time.
