@@ -20,12 +20,15 @@ from pathlib import Path
 
 import psutil
 
-from loudr_core.errors import DeviceError
+from flows.home import full_disk, ready_home
+from loudr_core.errors import DeviceError, StoreError
 
 __all__ = ["ApiServer"]
 
 START_TIMEOUT_S = 180.0
 _STOP_TIMEOUT_S = 8.0
+_LOG_TAIL = 4096
+_FULL_WORDS = ("no space left on device", "disk is full", "disk quota exceeded")
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +64,7 @@ class ApiServer:
     def __init__(
         self, home: Path, environment: dict[str, str], *, port: int = 0, lasting: bool = False
     ) -> None:
+        self._home = home
         self._log = home / "logs" / "prefect-server.log"
         self._pid_file = home / "prefect-server.pid"
         self._environment = environment
@@ -68,6 +72,8 @@ class ApiServer:
         self._wanted_port = port
         self._services = {} if lasting else _ONE_COMMAND
         self.port = 0
+        self.answered = False
+        """Whether it has answered, so that it can be told something."""
 
     @property
     def url(self) -> str:
@@ -75,8 +81,14 @@ class ApiServer:
         return f"http://127.0.0.1:{self.port}/api"
 
     def start(self) -> None:
-        """Start the server and return at once; reap one that a crash left behind."""
-        self._log.parent.mkdir(parents=True, exist_ok=True)
+        """Start the server and return at once; reap one that a crash left behind.
+
+        Raises
+        ------
+        StoreError
+            loudr's home cannot be written, or is full.
+        """
+        ready_home(self._home)
         self._reap()
         self.port = self._wanted_port or _free_port()
         with self._log.open("ab") as log:
@@ -100,10 +112,14 @@ class ApiServer:
         ------
         DeviceError
             It ended, or did not answer in time.
+        StoreError
+            It ended since the disk is full.
         """
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
+                if full := self._full():
+                    raise full
                 raise DeviceError(
                     f"the Prefect API server did not start: see {self._log}, "
                     "or render with --executor inline",
@@ -114,6 +130,7 @@ class ApiServer:
                 urllib.request.urlopen(f"{self.url}/health", timeout=5) as answer,
             ):
                 if answer.status == 200:
+                    self.answered = True
                     return
             if cancel is not None and cancel.is_set():
                 return
@@ -135,6 +152,19 @@ class ApiServer:
         self._process.wait(timeout=_STOP_TIMEOUT_S)
         self._process = None
         self._pid_file.unlink(missing_ok=True)
+
+    def _full(self) -> StoreError | None:
+        """Return the error of a full disk, when that is what ended the server."""
+        with contextlib.suppress(OSError), self._log.open("rb") as log:
+            log.seek(max(0, self._log.stat().st_size - _LOG_TAIL))
+            said = log.read().decode("utf-8", "replace").lower()
+            if any(words in said for words in _FULL_WORDS):
+                return StoreError(
+                    f"the disk of loudr's home {self._home} is full: free some space, or let "
+                    "LOUDR_HOME name another place",
+                    path=str(self._home),
+                )
+        return full_disk(self._home)
 
     def _reap(self) -> None:
         """End the server that this home's pid file names, when it still is that process."""

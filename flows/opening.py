@@ -15,6 +15,7 @@ from flows.configuration import Settings
 from flows.execution.campaign import Terms
 from flows.execution.pool import ShardPool
 from flows.execution.shard_runs import PrefectRuns
+from flows.home import make_home, ready_home
 from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
 from loudr_core.render.planning import StoredPlan
 from loudr_core.render.reconcile import ReconcileRule
@@ -67,7 +68,8 @@ def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterato
         with ShardPool(spec, store, runs=runs, terms=_terms(settings)) as shards:
             yield shards
         return
-    with EnginePool(spec, size=size, log_dir=settings.home.expanduser() / "logs") as pool:
+    logs = ready_home(settings.home) / "logs"
+    with EnginePool(spec, size=size, log_dir=logs) as pool:
         yield pool
 
 
@@ -103,5 +105,13 @@ def open_render(
 
 
 def open_settings_store(settings: Settings) -> ObjectStore:
-    """Return the store that the settings name."""
+    """Return the store that the settings name.
+
+    Raises
+    ------
+    StoreError
+        It cannot be opened; when it is in loudr's home, since that cannot be made.
+    """
+    if settings.store is None:
+        make_home(settings.home)
     return open_store(settings.store_url)

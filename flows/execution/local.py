@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,16 +18,21 @@ from pathlib import Path
 from flows import live, prefect_environment
 from flows.api_server import ApiServer
 from flows.execution.protocol import OnStage
+from flows.home import ready_home
+from loudr_core.errors import DeviceError, LoudrError
 from loudr_core.render.book import BookRender
 from loudr_core.render.planning import StoredPlan
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
 
-__all__ = ["LocalExecution", "local_execution"]
+__all__ = ["LocalExecution", "local_execution", "require_server"]
 
 logger = logging.getLogger(__name__)
 
 _DRAIN_S = 20.0
+_HAND_OVER_S = 5.0
+_ASK_S = 10.0
+_HTTP_PACKAGES = frozenset({"httpx", "httpcore"})
 
 
 class LocalExecution:
@@ -34,7 +40,8 @@ class LocalExecution:
 
     def __init__(self, server: ApiServer | None) -> None:
         self._server = server
-        self._imported = threading.Thread(target=_import_flow, name="import-flow", daemon=True)
+        # No daemon: an interpreter must not end while a thread of it imports.
+        self._imported = threading.Thread(target=_import_flow, name="import-flow")
         self._imported.start()
 
     def run(self, render: BookRender, dest: str | Path | None, on_stage: OnStage) -> RenderResult:
@@ -55,8 +62,25 @@ class LocalExecution:
             live=name,
         )
         with live.registered(name, render, on_stage):
-            render_book(request)
+            try:
+                render_book(request)
+            except (LoudrError, Interrupted):
+                raise
+            except Exception as error:
+                if (lost := _lost_server(error)) is None:
+                    raise
+                raise lost from error
             return live.result_of(name)
+
+    def hand_over(self) -> None:
+        """Send what is still queued for our server, logs and events, before that stops."""
+        if self._server is None or not self._server.answered:
+            return
+        from prefect.events.worker import EventsWorker
+        from prefect.logging.handlers import APILogWorker
+
+        for worker in (APILogWorker, EventsWorker):
+            worker.drain_all(timeout=_HAND_OVER_S, at_exit=False)
 
     def drain(self) -> None:
         """Return when the server has recorded every task run, or after a while."""
@@ -69,21 +93,69 @@ class LocalExecution:
 
 @contextlib.contextmanager
 def local_execution(home: Path) -> Iterator[LocalExecution]:
-    """Start what the flow needs; when the block ends, drain the records and stop it."""
+    """Start what the flow needs; when the block ends, drain the records and stop it.
+
+    Raises
+    ------
+    StoreError
+        loudr's home cannot be written, or is full.
+    DeviceError
+        There is no server where `PREFECT_API_URL` says.
+    """
+    ready_home(home)
     prefect_environment.apply(home)
     server = None
-    if not os.environ.get("PREFECT_API_URL"):
+    if url := os.environ.get("PREFECT_API_URL"):
+        require_server(url)
+    else:
         server = ApiServer(home, prefect_environment.quiet(home))
         server.start()
         os.environ["PREFECT_API_URL"] = server.url
+    execution = LocalExecution(server)
     try:
-        execution = LocalExecution(server)
         yield execution
         execution.drain()
     finally:
+        execution.hand_over()
         if server is not None:
             server.stop()
             os.environ.pop("PREFECT_API_URL", None)
+
+
+def require_server(url: str) -> None:
+    """Ask a Prefect server that is not ours whether it is there.
+
+    Raises
+    ------
+    DeviceError
+        Nothing answers.
+    """
+    try:
+        urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=_ASK_S).close()
+    except urllib.error.HTTPError as error:
+        error.close()  # it answers, if only to those whom it knows
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise DeviceError(
+            f"no Prefect server at {url} ({' '.join(str(reason).split())}): start it, unset "
+            "PREFECT_API_URL, or use --executor inline",
+            url=url,
+        ) from None
+
+
+def _lost_server(error: BaseException) -> DeviceError | None:
+    """Return the error of a server that stopped answering, when an error comes from that."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if type(cause).__module__.partition(".")[0] in _HTTP_PACKAGES:
+            url = os.environ.get("PREFECT_API_URL", "")
+            return DeviceError(
+                f"the Prefect server at {url} does not answer any more ({type(cause).__name__}): "
+                "what is spoken is kept; see to the server and run again, or use --executor inline",
+                url=url,
+            )
+        cause = cause.__cause__ or cause.__context__
+    return None
 
 
 def _import_flow() -> None:

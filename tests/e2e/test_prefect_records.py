@@ -152,3 +152,23 @@ def test_offline_and_complete_with_a_server_of_its_own(
     assert {state for _, state in tasks} == {"COMPLETED"}
     assert len(tasks) >= 5, "plan, a shard, a chapter, master, publish"
     assert result["files"][0]["chapters"] == 1
+
+
+def test_a_server_of_its_own_hears_of_a_failure_before_it_stops(
+    loudr: Any, home: Path, tone_book: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Nothing of Prefect's own troubles stands behind the one line of an error."""
+    book = tone_book(chapters=1, paragraphs=1, extra="\n\nThe fakeerror stood at the pier.\n")
+    book = book.rename(book.with_name("unheard.md"))
+    said = loudr("render", book, "-o", tmp_path / "out", "--store", tmp_path / "store")
+    assert said.code == 8
+    assert "fakeerror was in the text" in said.err.splitlines()[-1]
+    assert "Error logging" not in said.err
+    assert "connection attempts" not in said.err
+    with sqlite3.connect(f"file:{home / 'prefect' / 'prefect.db'}?mode=ro", uri=True) as connection:
+        kept = connection.execute(
+            "select log.message from log join flow_run on flow_run.id = log.flow_run_id "
+            "where flow_run.name = 'render unheard'"
+        ).fetchall()
+    connection.close()
+    assert any("fakeerror" in message for (message,) in kept)
