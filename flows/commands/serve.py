@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flows import prefect_environment
+from flows import prefect_environment, served
 from flows.api_server import ApiServer
 from flows.catalogue import Cron, Every, Wishes
 from flows.configuration import Settings
@@ -35,6 +35,12 @@ SERVING = {
     "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
     "PREFECT_DEPLOYMENTS_CLEAR_SCHEDULES_ON_EMPTY": "true",
     "PREFECT_UI_API_URL": "/api",
+}
+_SQLITE = {
+    # One writer at a time: whoever presses a button waits for it, rather than read "unavailable".
+    "PREFECT_SERVER_DATABASE_TIMEOUT": "60",
+    "PREFECT_SERVER_DATABASE_CONNECTION_TIMEOUT": "60",
+    "PREFECT_SERVER_SERVICES_SCHEDULER_MAX_RUNS": "20",
 }
 
 
@@ -75,6 +81,7 @@ def run(settings: Settings, options: ServeOptions, *, port: int) -> int:
     wishes = wishes_of(options, settings)
     home = settings.home.expanduser().absolute()
     os.environ |= {"LOUDR_HOME": str(home), **environment_of(options)}
+    os.environ[served.VARIABLE] = str(os.getpid())
     with _working_in(home / "serve" / _EMPTY), _server(home / "serve", port):
         _serve(wishes)
     return 0
@@ -166,7 +173,7 @@ def _server(home: Path, port: int) -> Iterator[None]:
         return
     _refuse_taken(port)
     environment = prefect_environment.quiet(home)
-    environment |= {"PREFECT_LOGGING_LEVEL": "WARNING", "PREFECT_UI_API_URL": "/api"}
+    environment |= {"PREFECT_LOGGING_LEVEL": "WARNING", **_SQLITE}
     server = ApiServer(home, environment, port=port, lasting=True)
     server.start()
     os.environ["PREFECT_API_URL"] = server.url
