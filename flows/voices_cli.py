@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from flows.cli_options import Engine
+
 __all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode="rich")
@@ -13,7 +15,6 @@ Profile = Annotated[
     str | None,
     typer.Option("--profile", "-p", help="A TOML profile, or the name of a shipped one."),
 ]
-Engine = Annotated[str | None, typer.Option(help="Speech engine, such as `embedded`.")]
 Bundle = Annotated[Path | None, typer.Option(help="Folder with the engine's model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 

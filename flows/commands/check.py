@@ -17,7 +17,7 @@ _BAD_FILE = 10
 
 def run(file: Path, *, json_out: bool) -> int:
     """Check one file and print what was found; returns 10 when it is not in order."""
-    with console.status(f"checking {file.name}"):
+    with console.status(f"checking {escape(file.name)}"):
         report = check_m4b(file)
     if json_out:
         print_json(report.as_dict())

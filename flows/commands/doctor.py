@@ -3,14 +3,17 @@
 import importlib.util
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 import psutil
+from rich.markup import escape
 from rich.table import Table
 
 from flows.configuration import Settings
@@ -48,7 +51,7 @@ def run(settings: Settings, *, json_out: bool) -> int:
         for column in ("", "what", "detail"):
             table.add_column(column, overflow="fold")
         for finding in findings:
-            table.add_row(_MARKS[finding.state], finding.what, finding.detail)
+            table.add_row(_MARKS[finding.state], escape(finding.what), escape(finding.detail))
         results.print(table)
     return 0 if healthy else _BAD_DEVICE
 
@@ -135,7 +138,20 @@ def _distribution(what: str, name: str, use: str, *, needed: bool) -> Diagnosis:
 def _extra(what: str, module: str, extra: str) -> Diagnosis:
     if importlib.util.find_spec(module):
         return Diagnosis(what=what, state="ok", detail=f"extra {extra} is installed")
-    return Diagnosis(what=what, state="missing", detail=f"optional: install loudr[{extra}]")
+    return Diagnosis(what=what, state="missing", detail=f"optional: {_install_command(extra)}")
+
+
+def _install_command(extra: str) -> str:
+    """Return a command that installs an extra here, in a checkout or from an index."""
+    python = Path(sys.executable)
+    if python.is_relative_to(Path.cwd()):
+        python = python.relative_to(Path.cwd())
+    root = Path(__file__).parents[2]
+    what = f"loudr[{extra}]"
+    if (root / "pyproject.toml").is_file():
+        what = f"{'.' if root == Path.cwd() else root}[{extra}]"
+        return shlex.join([str(python), "-m", "pip", "install", "--editable", what])
+    return shlex.join([str(python), "-m", "pip", "install", what])
 
 
 def _installed(name: str) -> bool:

@@ -1,5 +1,6 @@
 """`loudr voices`."""
 
+from rich.markup import escape
 from rich.table import Table
 
 from flows.configuration import Settings
@@ -35,5 +36,6 @@ def run(settings: Settings, *, json_out: bool) -> None:
     for column in ("voice", "language", "licence", "description"):
         table.add_column(column)
     for voice in engine.voices():
-        table.add_row(voice.name, voice.language, voice.licence, voice.description)
+        said = (voice.name, voice.language, voice.licence, voice.description)
+        table.add_row(*map(escape, said))
     results.print(table)

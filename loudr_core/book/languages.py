@@ -57,7 +57,7 @@ _COMMON: Final = {
     "pl": "nie się na i do że jest to z jak po co ale tak był",
 }
 _SETS: Final = {tag: frozenset(words.split()) for tag, words in _COMMON.items()}
-_ENOUGH: Final = 100
+_ENOUGH: Final = 30
 """Words below which nothing is guessed."""
 _SHARE: Final = 0.12
 """Of all words, at least this part must be common ones of the language."""

@@ -9,7 +9,7 @@ from loudr_core.book.languages import guess_language
 from loudr_core.book.markdown import read_markdown, read_text
 from loudr_core.book.model import Book
 from loudr_core.errors import BookError
-from loudr_core.findings import Finding
+from loudr_core.findings import Finding, Severity
 
 __all__ = ["MAX_FILE_BYTES", "SUFFIXES", "read_book", "there"]
 
@@ -111,11 +111,14 @@ def _judged(book: Book) -> Book:
     named = book.metadata.language
     if not guess or named.partition("-")[0].lower() in {guess, *_ALIKE.get(guess, ())}:
         return book
+    severity: Severity = "warning"
     if named:
         message = f"the book names {named} as its language, but reads like {guess}; it is read as "
-        message += f"{named}: correct its metadata if that is wrong"
+        message += f"{named}: say --language {guess} if that is wrong"
     else:
         message = f"the book names no language; it reads like {guess} and is read as that"
+        message += ": say --language if that is wrong"
+        severity = "info"
         book = replace(book, metadata=replace(book.metadata, language=guess))
-    finding = Finding(code="book-language", severity="warning", message=message)
+    finding = Finding(code="book-language", severity=severity, message=message)
     return replace(book, findings=(*book.findings, finding))

@@ -127,8 +127,13 @@ def _layout(path: Path) -> Mp4Layout:
     except ValueError as error:
         raise PublishError(f"{path} cannot be checked: {error}", path=str(path)) from error
     except OSError as error:
-        why = error.strerror or str(error)
-        raise PublishError(f"{path} cannot be read: {why}", path=str(path)) from error
+        if isinstance(error, FileNotFoundError):
+            message = f"no such file: {path}; check the name and the folder"
+        elif isinstance(error, IsADirectoryError):
+            message = f"{path} is a folder: give one file in it"
+        else:
+            message = f"{path} cannot be read: {error.strerror or error}"
+        raise PublishError(message, path=str(path)) from error
 
 
 @contextlib.contextmanager

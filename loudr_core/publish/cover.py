@@ -53,7 +53,10 @@ def prepare_cover(data: bytes) -> tuple[Cover | None, list[Finding]]:
     if not _looks_like_image(data):
         kind = "SVG" if b"<svg" in data[:4096] else "of a kind that players do not show"
         return None, [
-            _finding("publish-cover-kind", f"the cover is {kind}; give a JPEG or PNG; left out")
+            _finding(
+                "publish-cover-kind",
+                f"the cover is {kind}; give a JPEG or PNG by --cover; left out",
+            )
         ]
     try:
         with _decoded(data) as frame:

@@ -150,10 +150,13 @@ def _cover(path: Path) -> Cover:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BookError(f"cannot read the cover {path}: {error.strerror}", path=str(path)) from None
+        raise BookError(
+            f"cannot read the cover {path}: {error.strerror}; check the name", path=str(path)
+        ) from None
     prepared, findings = prepare_cover(data)
     if prepared is None:
-        raise BookError(f"{path}: {findings[0].message.removesuffix('; left out')}", path=str(path))
+        message = findings[0].message.removesuffix("; left out").replace(" by --cover", "")
+        raise BookError(f"{path}: {message}", path=str(path))
     return Cover(data=prepared.data, media_type=prepared.media_type)
 
 

@@ -485,6 +485,32 @@ def test_doctor_says_what_works(loudr: Loudr) -> None:
     assert said.code == (0 if said.json["ok"] else 6)
 
 
+def test_doctor_says_how_to_get_what_is_missing(
+    loudr: Loudr, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An extra stands in brackets, which must not be taken for mark-up."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    said = " ".join(loudr("doctor").out.split())
+    assert "-m pip install --editable" in said
+    assert "[asr]" in said
+    assert "[loudkit-text]" in said
+
+
+def test_check_prints_what_acx_looks_at(loudr: Loudr, book: Path) -> None:
+    loudr("render", book, "-o", "out")
+    said = loudr("check", "out/The Harbour.m4b")
+    (line,) = [line for line in said.out.splitlines() if line.startswith("ACX: RMS -")]
+    assert "noise floor" in line
+    assert "as ACX asks" in line
+
+
+def test_the_engine_of_tones_is_not_offered(loudr: Loudr) -> None:
+    for arguments in (("render", "--help"), ("render", "x.md", "--engine", "trumpet")):
+        said = loudr(*arguments)
+        assert "embedded" in said.out + said.err
+        assert "fake" not in said.out + said.err
+
+
 def test_no_books_yet(loudr: Loudr) -> None:
     said = loudr("status")
     assert said.code == 0

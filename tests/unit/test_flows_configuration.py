@@ -117,6 +117,7 @@ def test_a_missing_profile_names_those_there_are() -> None:
     [
         ("LOUDR_SPEDE", "1", "unknown environment variable LOUDR_SPEDE; did you mean LOUDR_SPEED"),
         ("LOUDR_PAUSES__SENTANCE", "1", r"unknown setting pauses\.sentance"),
+        ("LOUDR_PAUSES__CHAPTR", "1", r"pauses\.chaptr; did you mean pauses\.chapter\?"),
         ("LOUDR_SPEED", "fast", "setting speed = 'fast'"),
         ("LOUDR_EXECUTOR", "cloud", "setting executor = 'cloud'"),
         ("LOUDR_OPTIONS", "{not json", "LOUDR_OPTIONS|options"),
@@ -140,3 +141,24 @@ def test_an_argument_out_of_range_is_named() -> None:
 def test_an_empty_argument_is_not_a_missing_one() -> None:
     assert load(options={}).options == {}
     assert isinstance(load(), Settings)
+
+
+def test_a_profile_has_a_name_that_people_know_it_by(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert load(profile).profile_name == "mine"
+    assert load("acx").profile_name == "acx"
+    assert load().profile_name == load("audiobook").profile_name == ""
+    monkeypatch.setenv("LOUDR_PROFILE", "acx")
+    assert load().profile_name == "acx"
+
+
+def test_a_stored_profile_stands_as_it_was_whatever_is_set_now(
+    profile: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = load(profile).profile.model_dump(mode="json")
+    monkeypatch.setenv("LOUDR_DETECTORS", '{"clip_level": 0.5}')
+    monkeypatch.setenv("LOUDR_LOUDNESS__TARGET_LUFS", "-25")
+    settings = load(workers=5).as_planned(kept, "mine")
+    assert settings.profile.model_dump(mode="json") == kept
+    assert (settings.workers, settings.profile_name) == (5, "mine")
