@@ -24,7 +24,11 @@ __all__ = [
     "verify_bundle",
 ]
 
-FAMILIES = {"loudr1": "loudr_core.speech.loudr1.inspection"}
+FAMILIES = {
+    "loudr1": "loudr_core.speech.loudr1.inspection",
+    "koko": "loudr_core.speech.koko.inspection",
+    "sanotts": "loudr_core.speech.sanotts.inspection",
+}
 """Family to module; the names are those of the engines that open the bundles."""
 
 

@@ -11,7 +11,7 @@ __all__ = ["MOST_FOREIGN", "foreign_letters", "is_latin", "unreadable"]
 MOST_FOREIGN = 0.2
 """Share of letters of another script up to which a text of the Latin script is read."""
 
-_LATIN_ONLY = frozenset({"embedded"})
+_LATIN_ONLY = frozenset({"embedded", "koko"})
 
 
 def unreadable(engine: str, text: str) -> str:

@@ -5,7 +5,7 @@ A parent decides from these how many processes to start, while nothing of an eng
 
 from loudr_core.speech.protocol import EngineLimits
 
-__all__ = ["EMBEDDED", "FAKE", "LOUDR1"]
+__all__ = ["EMBEDDED", "FAKE", "KOKO", "LOUDR1", "SANOTTS"]
 
 EMBEDDED = EngineLimits(
     max_characters=1200,
@@ -54,4 +54,34 @@ LOUDR1 = EngineLimits(
     peak_memory_bytes=7 * 2**29,
     # One thread: the renderer takes 14 s for a window, the tokens 1.4 s a second; 7.5 s in it.
     real_time_factor=3.2,
+)
+
+KOKO = EngineLimits(
+    # No limit is published; the training sentences are of this length (Koko specification, 5).
+    max_characters=200,
+    target_characters=140,
+    languages=frozenset({"en"}),
+    # 200 characters at the slowest pace that is not suspect and half the speed.
+    max_seconds=80.0,
+    seconds_per_character=(0.03, 0.20),
+    # Estimated, no released graph was at hand: 24.6 and 13.5 million weights in single precision,
+    # twice while a session opens, and the activations of 4,000 frames.
+    peak_memory_bytes=2**30,
+)
+
+SANOTTS = EngineLimits(
+    # A sentence is one call of the model, and a unit may hold several.
+    max_characters=800,
+    target_characters=240,
+    # Voices that are known of (sanoTTS specification, section 9); a package has one of them, or
+    # another one, and its engine says which.
+    languages=frozenset({"de", "en", "hi", "id", "ne", "vi", "zh"}),
+    # 800 characters at the slowest pace that is not suspect and half the speed.
+    max_seconds=260.0,
+    # No released German voice was at hand: a band around the pace of Piper voices, 0.05 to 0.09.
+    seconds_per_character=(0.03, 0.16),
+    # Resident size after a sentence of 30 s with a package of the released size.
+    peak_memory_bytes=700 * 2**20,
+    # The decoder in onnxruntime, one thread.
+    real_time_factor=0.1,
 )

@@ -16,6 +16,8 @@ __all__ = ["ENGINES", "OFFERED", "engine_limits", "open_engine"]
 ENGINES = {
     "embedded": "loudr_core.speech.embedded:open_embedded",
     "loudr1": "loudr_core.speech.loudr1.engine:open_loudr1",
+    "koko": "loudr_core.speech.koko.engine:open_koko",
+    "sanotts": "loudr_core.speech.sanotts.engine:open_sanotts",
     "fake": "loudr_core.testing:open_fake",
 }
 """Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""
@@ -23,7 +25,13 @@ ENGINES = {
 OFFERED = tuple(name for name in ENGINES if name != "fake")
 """Names that people are told; the engine of tones is for tests, and answers to its name only."""
 
-_LIMITS = {"embedded": limits.EMBEDDED, "loudr1": limits.LOUDR1, "fake": limits.FAKE}
+_LIMITS = {
+    "embedded": limits.EMBEDDED,
+    "loudr1": limits.LOUDR1,
+    "koko": limits.KOKO,
+    "sanotts": limits.SANOTTS,
+    "fake": limits.FAKE,
+}
 
 
 def open_engine(

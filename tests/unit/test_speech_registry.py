@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from loudr_core.errors import BundleError, ConfigError, DeviceError
-from loudr_core.speech.registry import ENGINES, engine_limits, open_engine
+from loudr_core.speech.registry import ENGINES, OFFERED, engine_limits, open_engine
 
 
 def test_unknown_engine_gets_a_suggestion() -> None:
@@ -21,7 +21,8 @@ def test_unknown_option_gets_a_suggestion() -> None:
 
 def test_limits_are_those_of_the_engine() -> None:
     assert engine_limits("fake") == open_engine("fake").limits
-    assert set(ENGINES) == {"embedded", "loudr1", "fake"}
+    assert set(OFFERED) == set(ENGINES) - {"fake"}
+    assert all(engine_limits(name).languages for name in ENGINES)
 
 
 def test_the_embedded_engine_refuses_what_it_cannot_use() -> None:
