@@ -1,4 +1,4 @@
-"""Changes to ONNX graphs before a session is opened. The only importer of onnx in `speech`."""
+"""Changes to ONNX graphs before a session is opened."""
 
 from pathlib import Path
 

@@ -1,0 +1,1 @@
+"""sanoTTS Root A: three small convolutional students of a Piper voice, without any randomness."""

@@ -1,0 +1,293 @@
+"""sanoTTS Root A behind the engine protocol: sentence by sentence, without any randomness.
+
+A sentence is one call of the model, as it was in training; one that is too long for the students is
+cut at its strongest mark. Phonemes may be given with a request, and then no phonemiser is needed.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from threading import Event
+from typing import Final
+
+import numpy as np
+
+from loudr_core.arrays import Mono
+from loudr_core.audio.trim import trim_edges
+from loudr_core.canonical import digest
+from loudr_core.errors import ConfigError, LoudrError, SynthesisError
+from loudr_core.findings import Finding
+from loudr_core.speech.limits import SANOTTS
+from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
+from loudr_core.speech.sanotts.configs import SAMPLE_RATE_HZ
+from loudr_core.speech.sanotts.languages import primary
+from loudr_core.speech.sanotts.package import Package, open_package
+from loudr_core.speech.sanotts.phonemes import IdRow, encode, given_ids
+from loudr_core.speech.sanotts.reading import Reader, open_reader
+from loudr_core.speech.sanotts.voice import RootA
+from loudr_core.speech.session import render_class
+
+__all__ = ["IDS_MARK", "SanottsEngine", "open_sanotts"]
+
+IDS_MARK: Final = "ids:"
+"""Phonemes that begin so are phoneme ids, start, pads and end included."""
+
+_ADAPTER_VERSION = 1
+"""Raised whenever this package comes to give other samples for the same request."""
+_SENTENCE_S: Final = 0.2
+"""Silence between two sentences of one unit, at speed 1."""
+_CUT_S: Final = 0.08
+"""The same where a sentence had to be cut."""
+_SPEEDS: Final = (0.5, 2.0)
+_MOST_IDS: Final = 760
+"""A row of ids is never longer, whatever a package says: memory grows with it."""
+
+
+def open_sanotts(
+    *,
+    bundle: Path | None = None,
+    provider: str = "cpu",
+    phonemizer: str = "auto",
+    decoder: str = "onnx",
+    threads: int = 1,
+) -> "SanottsEngine":
+    """Open a package of Root A; the factory of the registry.
+
+    Parameters
+    ----------
+    bundle : Path
+        The package's folder.
+    provider : str
+        Where the decoder runs: `cpu` or `cuda`.
+    phonemizer : str
+        `piper` from the extra `espeak`, `espeak-ng` for the program of that name, `auto` for the
+        first of the two that is there, `none` where every segment brings its phonemes.
+    decoder : str
+        `onnx`, or `numpy`, which is the slow reference.
+    threads : int
+        Inside one operator of the decoder.
+
+    Raises
+    ------
+    ConfigError
+        No package is given, or an option has a value that it cannot have.
+    BundleError
+        The package is missing, damaged, of another kind, or asks for what is not known.
+    DeviceError
+        The provider or the phonemiser is not there.
+    """
+    if bundle is None:
+        raise ConfigError(
+            "engine 'sanotts' needs the voice's folder: give it with --bundle or `bundle =` "
+            "in the profile"
+        )
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+        raise ConfigError(f"threads {threads!r} is no number of threads: 1 or more")
+    package = open_package(bundle)
+    reader = open_reader(
+        package.phonemes,
+        phonemizer=phonemizer,
+        path=str(package.folder / package.phonemes_name),
+    )
+    return SanottsEngine(package, reader, provider=provider, decoder=decoder, threads=threads)
+
+
+class SanottsEngine:
+    """A package behind the engine protocol; one unit at a time.
+
+    Parameters
+    ----------
+    package : Package
+    reader : Reader
+    provider, decoder, threads
+        As `open_sanotts` takes them.
+
+    Raises
+    ------
+    ConfigError, BundleError, DeviceError
+        As `RootA`.
+    """
+
+    name = "sanotts"
+    sample_rate_hz = SAMPLE_RATE_HZ
+
+    def __init__(
+        self,
+        package: Package,
+        reader: Reader,
+        *,
+        provider: str = "cpu",
+        decoder: str = "onnx",
+        threads: int = 1,
+    ) -> None:
+        self._package, self._reader = package, reader
+        self._options = {"provider": provider, "decoder": decoder, "threads": threads}
+        self._voice = RootA(package, provider=provider, threads=threads, decoder=decoder)
+        self._most_ids = min(package.duration.max_tokens, _MOST_IDS)
+        spoken = package.language.partition("-")[0].lower()
+        norms = {"no", "nb", "nn"} if primary(spoken) == "no" else {spoken, primary(spoken)}
+        self.limits = replace(SANOTTS, languages=frozenset(norms))
+
+    def fingerprint(self) -> str:
+        """Return the digest of package, phonemiser, options and render class."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        package = self._package
+        return digest(
+            {
+                "engine": self.name,
+                "adapter": _ADAPTER_VERSION,
+                "manifest": package.manifest_sha256,
+                "weights": package.weights_sha256,
+                "phonemes": package.phonemes_sha256,
+                "reader": self._reader.identity,
+                "decoder": self._options["decoder"],
+                "threads": self._options["threads"],
+                "pauses_s": [_SENTENCE_S, _CUT_S],
+                "render_class": render_class(str(self._options["provider"])),
+            }
+        )
+
+    def voices(self) -> Sequence[VoiceInfo]:
+        """Return the one voice of the package."""
+        package = self._package
+        return (
+            VoiceInfo(
+                name=package.voice,
+                language=package.language,
+                sha256=package.weights_sha256,
+                description=package.name if package.name != package.voice else "",
+                licence=package.licence,
+            ),
+        )
+
+    def synthesize(
+        self, requests: Iterable[SpeechRequest], *, cancel: Event | None = None
+    ) -> Iterator[Speech]:
+        """Speak requests one after the other; see `Engine.synthesize`.
+
+        The seed is taken and has no effect: there is no noise anywhere in the voice.
+        """
+        if cancel is not None and cancel.is_set():
+            return
+        for request in requests:
+            started = time.perf_counter()
+            try:
+                speech = self._speak(request, started)
+            except (LoudrError, ValueError) as error:
+                speech = _failed(request, _one_line(error), started)
+            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
+                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
+                speech = _failed(request, reason, started)
+            yield speech
+            if cancel is not None and cancel.is_set():
+                return
+
+    def _speak(self, request: SpeechRequest, started: float) -> Speech:
+        self._check(request)
+        sentences = self._rows(request)
+        parts = [
+            [self._voice.render(row.ids, speed=request.speed) for row in rows] for rows in sentences
+        ]
+        rows = [row for each in sentences for row in each]
+        samples = self._join(parts, request.speed)
+        if not np.isfinite(samples).all():
+            raise SynthesisError("the voice gave samples that are not finite")
+        return Speech(
+            id=request.id,
+            samples=samples,
+            tokens=sum(len(row.ids) for row in rows),
+            windows=len(rows),
+            findings=tuple(_findings(rows)),
+            compute_s=time.perf_counter() - started,
+        )
+
+    def _check(self, request: SpeechRequest) -> None:
+        low, high = _SPEEDS
+        if not (math.isfinite(request.speed) and low <= request.speed <= high):
+            raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
+        if not 0 <= request.seed < 1 << 64:
+            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        if request.voice != self._package.voice:
+            raise SynthesisError(
+                f"no voice {request.voice!r}: the package has {self._package.voice!r}"
+            )
+        if primary(request.language) != primary(self._package.language):
+            raise SynthesisError(
+                f"voice {self._package.voice!r} speaks {self._package.language}, not "
+                f"{request.language!r}: choose another voice"
+            )
+        if len(request.text) > self.limits.max_characters:
+            raise SynthesisError(
+                f"{len(request.text)} characters are more than the "
+                f"{self.limits.max_characters} of one unit"
+            )
+
+    def _rows(self, request: SpeechRequest) -> list[list[IdRow]]:
+        """Return each sentence as one row of ids, or as several where it is too long for one."""
+        given = request.phonemes
+        if given is not None and given.startswith(IDS_MARK):
+            row = given_ids(given.removeprefix(IDS_MARK), vocabulary=self._package.vocabulary)
+            if len(row.ids) > self._most_ids:
+                raise SynthesisError(
+                    f"{len(row.ids)} phoneme ids are more than the {self._most_ids} of one pass"
+                )
+            return [[row]]
+        if given is not None:
+            sentences = [" ".join(given.split())]
+        else:
+            if not any(symbol.isalnum() for symbol in request.text):
+                raise SynthesisError("there is no word to speak")
+            sentences = self._reader.sentences(request.text)
+        if not sentences or not any(sentences):
+            raise SynthesisError("no word of it can be read")
+        return [self._cut(sentence) for sentence in sentences]
+
+    def _cut(self, sentence: str) -> list[IdRow]:
+        row = self._encoded(sentence)
+        if len(row.ids) <= self._most_ids:
+            return [row]
+        # Start, pad and end are three ids, and each phoneme brings its pad.
+        return [self._encoded(each) for each in cut_passes(sentence, (self._most_ids - 3) // 2)]
+
+    def _encoded(self, phonemes: str) -> IdRow:
+        return encode(phonemes, self._package.phonemes, vocabulary=self._package.vocabulary)
+
+    def _join(self, sentences: list[list[Mono]], speed: float) -> Mono:
+        if len(sentences) == 1 and len(sentences[0]) == 1:
+            return sentences[0][0]
+        pieces: list[Mono] = []
+        for sentence in sentences:
+            for place, part in enumerate(sentence):
+                pause_s = _SENTENCE_S if place == len(sentence) - 1 else _CUT_S
+                pieces.append(trim_edges(part, self.sample_rate_hz))
+                pieces.append(np.zeros(round(pause_s / speed * self.sample_rate_hz), np.float32))
+        return np.concatenate(pieces[:-1])
+
+
+def _findings(rows: Sequence[IdRow]) -> Iterator[Finding]:
+    """Yield what was left out of a unit."""
+    for symbols, what in (
+        (Counter(s for row in rows for s in row.unmapped), "no id"),
+        (Counter(s for row in rows for s in row.untaught), "an id that it was never taught"),
+    ):
+        if symbols:
+            shown = ", ".join(f"{symbol!r} ({count})" for symbol, count in sorted(symbols.items()))
+            message = f"The voice has {what} for {shown}, which it leaves out."
+            yield Finding(code="speech-unknown-phonemes", severity="warning", message=message)
+
+
+def _failed(request: SpeechRequest, reason: str, started: float) -> Speech:
+    spent = time.perf_counter() - started
+    return Speech(id=request.id, samples=None, error=reason, compute_s=spent)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]
