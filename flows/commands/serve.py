@@ -25,7 +25,6 @@ from loudr_core.queue.window import open_window, parse_time
 __all__ = ["ServeOptions", "absolute", "environment_of", "run", "when", "wishes_of"]
 
 _EMPTY = "work"
-_RUNS = 4
 _LOG = {
     # A service's log is read afterwards, and the UI shows it: more of it than a command needs.
     "PREFECT_LOGGING_LEVEL": "INFO",
@@ -209,7 +208,8 @@ def _serve(wishes: Wishes) -> None:
 
     entries = chosen(wishes, served=True)
     ensure_automation([entry.name for entry in entries])
-    runner = Runner(name="loudr", limit=_RUNS, pause_on_shutdown=True)
+    # Each deployment has its own limit here; one of the runner's would let renders hold up polls.
+    runner = Runner(name="loudr", limit=None, pause_on_shutdown=True)
     for entry in entries:
         runner.add_deployment(to_prefect(entry))
         results.print(f"  {entry.name:15} {when(entry.schedule)}", highlight=False)
