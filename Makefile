@@ -17,6 +17,7 @@ DEV := $(VENV)/.ready-dev
 ASR := $(VENV)/.ready-asr
 
 SAMPLE ?= examples/the-lamp-at-skerry-head.epub
+COUNT = grep -c '^[a-z0-9].*==' $<
 DEMO_OUT ?= demo-out
 JOBS ?= 2
 BOOK ?= $(SAMPLE)
@@ -43,19 +44,19 @@ $(PY):
 	  echo "make: $$found cannot make a virtual environment; on Debian install python3-venv" >&2; exit 1; }
 
 $(RUN): requirements/base.txt pyproject.toml | $(PY)
-	@echo "Installing what loudr runs on (once)"
+	@echo "Installing the $$($(COUNT)) packages that loudr runs on: a minute or two, once"
 	@$(PIP) install --quiet --require-hashes -r requirements/base.txt
 	@$(INSTALL_SELF)
 	@touch $@
 
 $(DEV): requirements/dev.txt pyproject.toml | $(PY)
-	@echo "Installing what loudr is developed with (once)"
+	@echo "Installing the $$($(COUNT)) packages that loudr is developed with: some minutes, once"
 	@$(PIP) install --quiet --require-hashes -r requirements/dev.txt
 	@$(INSTALL_SELF)
 	@touch $(RUN) $@
 
 $(ASR): requirements/asr.txt $(RUN)
-	@echo "Installing the speech recogniser (once)"
+	@echo "Installing the speech recogniser and its model: some minutes, once"
 	@$(PIP) install --quiet --require-hashes -r requirements/asr.txt
 	@touch $@
 
@@ -80,6 +81,10 @@ lint: $(DEV)  ## style and types
 unit: $(DEV)  ## tests that need no GPU and no services
 	$(PY) -m pytest -n $(JOBS) -m "not gpu and not integration"
 
+.PHONY: integration
+integration: $(DEV)  ## a farm of workers, a Prefect and an S3 server on this machine, some minutes
+	$(PY) -m pytest -n 0 -m integration tests/integration
+
 .PHONY: test
 test: lint unit  ## lint and unit: the gate
 
@@ -102,7 +107,9 @@ bench-memory: $(RUN)  ## peak memory of all processes together
 	$(PY) benches/bench_memory.py "$(BOOK)"
 
 .PHONY: bench-asr
-bench-asr: $(ASR)  ## word error rate of a chapter: make bench-asr BOOK=x.epub M4B=x.m4b
+bench-asr: $(if $(M4B),$(ASR))  ## word error rate of a chapter: make bench-asr BOOK=x.epub M4B=x.m4b
+	@if [ ! -f "$(M4B)" ]; then \
+	  echo "make: name a book and its M4B: make bench-asr BOOK=book.epub M4B=Book.m4b" >&2; exit 2; fi
 	$(PY) benches/bench_asr.py "$(BOOK)" "$(M4B)"
 
 # ---------------------------------------------------------------- requirements

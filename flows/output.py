@@ -42,7 +42,7 @@ results = Console(
 _SHOWN = 12
 _LEFT_OUT = {
     "boilerplate": "title page, imprint, contents, index and the like",
-    "note": "notes the profile omits, and headings of note pages whose notes moved",
+    "note": "headings of pages of notes; the notes are read in the chapters that call them",
     "note_mark": "the marks that call notes; the notes themselves are read",
     "scene_break": "ornaments between scenes, heard as a pause",
     "table": "tables, which the profile omits",
@@ -162,6 +162,8 @@ def _show_left_out(plan: Plan) -> None:
         reasons.setdefault(row.reason, []).append(row.characters)
     for reason, sizes in sorted(reasons.items()):
         why = _LEFT_OUT.get(reason, "")
+        if reason == "note" and plan.profile["text"]["notes"] == "omit":
+            why = "notes, which the profile omits"
         results.print(
             f"[dim]left out[/]  {reason}: {counted(len(sizes), 'place')}, "
             f"{counted(sum(sizes), 'character')}" + (f" ({why})" if why else "")

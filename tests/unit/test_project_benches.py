@@ -1,6 +1,7 @@
 """The yardsticks measure what they say: folding, the independent reading, the spread."""
 
 import importlib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -14,8 +15,6 @@ SAMPLE = ROOT / "examples" / "the-lamp-at-skerry-head.epub"
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     monkeypatch.syspath_prepend(str(ROOT / "benches"))
-    pytest.importorskip("jiwer", reason="the extra asr is not installed")
-    pytest.importorskip("faster_whisper", reason="the extra asr is not installed")
     yield importlib.import_module("bench_asr")
 
 
@@ -37,6 +36,24 @@ def test_what_sounds_equal_folds_to_one(bench: ModuleType, book: str, heard: str
 @pytest.mark.parametrize(("book", "heard"), [("142", "143"), ("the step", "a step")])
 def test_what_differs_stays_apart(bench: ModuleType, book: str, heard: str) -> None:
     assert bench.folded(book) != bench.folded(heard)
+
+
+def test_the_listener_explains_itself_before_it_is_installed(
+    bench: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "jiwer", None)
+    monkeypatch.setattr(sys, "argv", ["bench_asr.py", "--help"])
+    with pytest.raises(SystemExit) as left:
+        bench.main()
+    assert left.value.code == 0
+    assert "m4b" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["bench_asr.py", "gone.epub", "gone.m4b"])
+    with pytest.raises(SystemExit):
+        bench.main()
+    assert "no such file: gone.epub" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["bench_asr.py", str(SAMPLE), str(SAMPLE)])
+    with pytest.raises(SystemExit, match="jiwer is not here; make bench-asr installs it"):
+        bench.main()
 
 
 def test_chapters_that_share_a_document_are_cut_at_their_anchors(
