@@ -112,8 +112,9 @@ class Campaign:
         try:
             self._listen()
             self._look()
-            self._see_again()
+            self._excuse()
             self._act()
+            self._see_again()
         except (Unreachable, StoreUnavailable) as error:
             self._bear(error)
 
@@ -226,11 +227,14 @@ class Campaign:
                 raise error
             raise DeviceError(f"{error}: see that it runs, and run again to go on") from error
 
-    def _see_again(self) -> None:
-        """After an outage, give every run the time it could not be heard in."""
+    def _excuse(self) -> None:
+        """After an outage, give every run the time in which it could not be heard."""
         if self._dark_since is not None:
             now = time.monotonic()
-            logger.warning("all answer again after %.0f s", now - self._dark_since)
-            self._dark_since = None
             for shard in self.board.shards.values():
                 shard.moved_at = now
+
+    def _see_again(self) -> None:
+        if self._dark_since is not None:
+            logger.warning("all answer again after %.0f s", time.monotonic() - self._dark_since)
+            self._dark_since = None

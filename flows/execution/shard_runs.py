@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from flows.shard_request import ShardRequest
-from loudr_core.errors import ConfigError
+from loudr_core.errors import ConfigError, DeviceError
 from loudr_core.render.reconcile import RunPhase
 
 __all__ = ["PrefectRuns", "RunView", "ShardRuns", "Unreachable"]
@@ -147,13 +147,28 @@ def _view(state: Any) -> RunView:
 
 @contextlib.contextmanager
 def _client() -> Iterator[Any]:
-    """Yield a client; what keeps it from getting an answer is `Unreachable`."""
+    """Yield a client; what keeps it from getting an answer is `Unreachable`.
+
+    Raises
+    ------
+    DeviceError
+        The server says no.
+    """
     import httpx
     from prefect.client.orchestration import get_client
 
     try:
         with get_client(sync_client=True) as client:
             yield client
+    except httpx.HTTPStatusError as error:
+        status = error.response.status_code
+        if status < 500 and status not in (408, 429):
+            raise DeviceError(
+                f"the Prefect server at {error.request.url.host} refused ({status}): "
+                f"{' '.join(error.response.text.split())[:300]}",
+                status=status,
+            ) from error
+        raise Unreachable(f"the Prefect server answered {status}") from error
     except httpx.HTTPError as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise Unreachable(f"the Prefect server did not answer ({reason})") from error
