@@ -33,7 +33,7 @@ from loudr_core.render.progress import Counts
 from loudr_core.render.result import RenderResult
 from loudr_core.speech.orders import Choice
 
-__all__ = ["BookArtifacts", "publish_plan", "start_progress", "update_progress"]
+__all__ = ["BookArtifacts", "artifact_key", "publish_plan", "start_progress", "update_progress"]
 
 logger = logging.getLogger(__name__)
 
@@ -66,13 +66,18 @@ def publish_plan(plan: Plan) -> None:
     BookArtifacts(plan).show_plan()
 
 
+def artifact_key(plan: Plan, name: str) -> str:
+    """Return the key of an artifact: the book, the start of the plan's id, and what it shows."""
+    return f"{plan.book_id}-{plan.plan_id[:8]}-{name}"
+
+
 class BookArtifacts:
     """The artifacts of one book in one run.
 
     Parameters
     ----------
     plan : Plan
-        Its id is part of every key, so that the UI lists the runs of a plan together.
+        Its book and id are part of every key, so that the UI lists the runs of a plan together.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -86,17 +91,21 @@ class BookArtifacts:
             run_page.chapter_rows(self._plan),
             f"Chapters of {self._plan.metadata['title']}",
         )
-        self._table("findings", run_page.finding_rows(self._plan.findings, (), {}), "Findings")
+        self.show_findings((), {})
 
     def show_stage(self, stage: str, counts: Counts, spent: Spent) -> None:
         """Show how far the render is, its speed, the time left, and what it costs."""
         title = str(self._plan.metadata["title"])
-        self._markdown("summary", run_page.stage_text(title, stage, counts, spent))
+        self._markdown(
+            "summary",
+            run_page.stage_text(title, stage, counts, spent),
+            run_page.stage_line(stage, counts, spent),
+        )
 
     def show_findings(self, jobs: Sequence[Job], choices: Mapping[str, Choice]) -> None:
         """Show what was found about segments so far."""
         rows = run_page.finding_rows(self._plan.findings, jobs, choices)
-        self._table("findings", rows, "Findings")
+        self._table("findings", rows, run_page.finding_line(rows))
 
     def show_result(
         self,
@@ -128,16 +137,24 @@ class BookArtifacts:
             f"Chapters of {plan.metadata['title']}",
         )
         findings = (*plan.findings, *result.findings)
-        self._table("findings", run_page.finding_rows(findings, jobs, choices), "Findings")
-        self._markdown("summary", run_page.result_text(plan, result, spent, report=report))
+        rows = run_page.finding_rows(findings, jobs, choices)
+        self._table("findings", rows, run_page.finding_line(rows))
+        picture = self._plot(levels)
+        shown = f"\n![Short-term loudness over the book]({picture})\n" if picture else ""
+        self._markdown(
+            "summary",
+            run_page.result_text(plan, result, spent, report=report) + shown,
+            run_page.result_line(result, spent),
+        )
         for number, file in enumerate(result.files):
             name = file.path.rpartition("/")[2]
-            self._link(f"file{number or ''}", file.path, name, f"{file.bytes / 1e6:.1f} MB")
+            said = f"{name}, {file.bytes / 1e6:.1f} MB"
+            self._link(f"file{number or ''}", file.path, name, said)
         if report:
-            self._link("report", report, "Listening report", "The flagged segments with players")
-        self._plot(levels)
+            self._link("report", report, "Listening report", "Flagged segments with players")
 
-    def _plot(self, levels: Mapping[str, Any]) -> None:
+    def _plot(self, levels: Mapping[str, Any]) -> str:
+        """Show the plot, and return its URL; empty when there is nothing to draw."""
         chapters = levels["chapters"]
         plot = plot_loudness(
             levels["curve"],
@@ -146,20 +163,21 @@ class BookArtifacts:
             chapters=[(row["start_s"], str(row["number"]), row["title"]) for row in chapters],
         )
         if plot is None:  # shorter than what a loudness is measured over
-            return
+            return ""
         url = data_url(plot_svg(plot))
         said = (
             f"Loudness of {self._plan.metadata['title']}: short-term LUFS over time; dotted lines "
             f"are chapter starts, the dashed one is the target of {levels['target_lufs']:g} LUFS"
         )
         self._put("loudness", url, said, create_image_artifact, "image_url")
+        return url
 
     def _table(self, name: str, rows: Sequence[Mapping[str, Any]], description: str) -> None:
-        data = [dict(row) for row in rows]
+        data = [dict(row) for row in run_page.first_rows(rows)]
         self._put(name, data, description, create_table_artifact, "table")
 
-    def _markdown(self, name: str, text: str) -> None:
-        self._put(name, text, None, create_markdown_artifact, "markdown")
+    def _markdown(self, name: str, text: str, description: str) -> None:
+        self._put(name, text, description, create_markdown_artifact, "markdown")
 
     def _link(self, name: str, place: str, text: str, description: str) -> None:
         url = place if "://" in place else Path(place).absolute().as_uri()
@@ -181,7 +199,7 @@ class BookArtifacts:
         try:
             there = self._ids.get(name)
             if there is None:
-                key = f"{name}-{self._plan.plan_id}"
+                key = artifact_key(self._plan, name)
                 made = create(**{argument: data}, key=key, description=description)
                 self._ids[name] = _id(made)
                 return

@@ -22,7 +22,9 @@ class Price:
     def words(self, engine_s: float) -> str:
         """Return that cost for people; empty without a price."""
         cost = self.of(engine_s)
-        return "" if cost is None else f"{cost:.2f} {self.currency}".rstrip()
+        if cost is None:
+            return ""
+        return f"{cost:.{2 if cost >= 0.1 else 4}f} {self.currency}".rstrip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

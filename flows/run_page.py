@@ -3,6 +3,7 @@
 Words out of a book go into Markdown and tables here, and are made harmless for them.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,17 +21,22 @@ __all__ = [
     "MOST_ROWS",
     "chapter_rows",
     "excerpt",
+    "finding_line",
     "finding_rows",
+    "first_rows",
     "progress_line",
+    "result_line",
     "result_text",
+    "stage_line",
     "stage_text",
 ]
 
 MOST_ROWS = 200
 _EXCERPT = 80
+_SENTENCE = 160
 _NOTHING = "–"
 
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def chapter_rows(
@@ -46,9 +52,9 @@ def chapter_rows(
         Chapter number to its condemned segments.
     """
     measured = {row["number"]: row for row in levels["chapters"]} if levels else {}
-    rows = []
+    rows: list[Row] = []
     for chapter in plan.chapters:
-        row: Row = {
+        row: dict[str, Any] = {
             "chapter": chapter.number,
             "title": chapter.title,
             "segments": chapter.segments,
@@ -63,7 +69,7 @@ def chapter_rows(
                 "condemned": (flagged or {}).get(chapter.number, 0),
             }
         rows.append(row)
-    return _cut(rows, "title")
+    return rows
 
 
 def finding_rows(
@@ -87,7 +93,24 @@ def finding_rows(
             place = ", ".join(f"{key} {value}" for key, value in where.items())
             about = {"segment": segment, "text": place}
             rows.append(_row(finding.code, finding.severity, finding.message, **about))
-    return _cut(rows, "message") or [_row("none", _NOTHING, "nothing was found")]
+    return rows or [_row("none", _NOTHING, "nothing was found")]
+
+
+def first_rows(rows: Sequence[Row]) -> Sequence[Row]:
+    """Return what a page can hold; a last row says how many more there are."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    more = len(rows) - MOST_ROWS + 1
+    last = dict.fromkeys(rows[0], "")
+    last["title" if "title" in last else "message"] = f"… and {more} more: see loudr report"
+    return [*rows[: MOST_ROWS - 1], last]
+
+
+def finding_line(rows: Sequence[Row]) -> str:
+    """Return how many rows of `finding_rows` there are of each severity, in a line."""
+    count = Counter(row["severity"] for row in rows)
+    said = [f"{count[kind]} {kind}" for kind in ("error", "warning", "info") if count[kind]]
+    return "Findings: " + (", ".join(said) or "none")
 
 
 def excerpt(text: str, length: int = _EXCERPT) -> str:
@@ -141,6 +164,7 @@ def result_text(plan: Plan, result: RenderResult, spent: Spent, *, report: str =
         for file in result.files
     ]
     listen = f"`{report}`" if report else f"`loudr report {plan.book_id} -o FOLDER` makes it"
+    files.append(f"- listening report: {listen}")
     rows = [
         (
             "segments",
@@ -152,11 +176,33 @@ def result_text(plan: Plan, result: RenderResult, spent: Spent, *, report: str =
         ("real-time factor", f"{result.rtf:.3f}" if result.rtf else "nothing was spoken"),
         ("wall time", duration(result.wall_s)),
         *_spent_rows(spent),
-        ("listening report", listen),
         ("book, plan", f"`{plan.book_id}`, `{plan.plan_id}`"),
         ("samples", f"`{result.pcm_sha256}`"),
     ]
     return "\n".join([f"# {_plain(str(plan.metadata['title']))}", "", *files, "", _table(rows)])
+
+
+def stage_line(stage: str, counts: Counts, spent: Spent) -> str:
+    """Return the page of a render under way in a line, for the card that leads to it."""
+    cost = spent.price.words(spent.engine_s)
+    return ", ".join(filter(None, (stage, progress_line(counts), cost and f"{cost} so far")))
+
+
+def result_line(result: RenderResult, spent: Spent) -> str:
+    """Return the page of a finished render in a line."""
+    length = sum(file.duration_s for file in result.files)
+    return ", ".join(
+        filter(
+            None,
+            (
+                f"done: {duration(length)}",
+                f"{result.loudness['integrated_lufs']} LUFS",
+                f"real-time factor {result.rtf:.3f}" if result.rtf else "",
+                f"{result.segments.failed} without audio" if result.segments.failed else "",
+                spent.price.words(spent.engine_s),
+            ),
+        )
+    )
 
 
 def _spent_rows(spent: Spent) -> list[tuple[str, str]]:
@@ -169,7 +215,7 @@ def _spent_rows(spent: Spent) -> list[tuple[str, str]]:
 
 
 def _of(job: Job, choice: Choice) -> list[Row]:
-    about: Row = {
+    about: dict[str, Any] = {
         "segment": job.segment_id,
         "text": excerpt(job.text),
         "seed": str(choice.seed),
@@ -198,20 +244,11 @@ def _row(
         "segment": segment,
         "code": code,
         "severity": severity,
-        "text": text,
-        "message": message,
-        "seed": seed,
         "attempt": attempt,
+        "seed": seed,
+        "message": excerpt(message, _SENTENCE),
+        "text": text,
     }
-
-
-def _cut(rows: list[Row], column: str) -> list[Row]:
-    """Return what a page can hold; a last row says how many more there are."""
-    if len(rows) <= MOST_ROWS:
-        return rows
-    more = len(rows) - MOST_ROWS + 1
-    last = dict.fromkeys(rows[0], "") | {column: f"… and {more} more: see loudr report"}
-    return [*rows[: MOST_ROWS - 1], last]
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:

@@ -13,7 +13,7 @@ __all__ = ["master", "measure"]
 
 @task(
     name="measure",
-    task_run_name="measure chapter {label} · {render.label}",
+    task_run_name="measure chapter {label} of {render.label}",
     tags=["measure"],
     **STEP,
 )

@@ -11,7 +11,7 @@ from loudr_core.errors import LoudrError
 __all__ = ["STEP", "is_retryable"]
 
 
-_TRY = re.compile(r" · try [0-9]+$")
+_TRY = re.compile(r", try [0-9]+$")
 
 
 def is_retryable(task: "Task[..., Any]", run: TaskRun, state: State[Any]) -> bool:
@@ -23,7 +23,7 @@ def is_retryable(task: "Task[..., Any]", run: TaskRun, state: State[Any]) -> boo
     error = state.result(raise_on_failure=False)
     again = isinstance(error, LoudrError) and error.retryable
     if again:
-        run.name = f"{_TRY.sub('', run.name)} · try {run.run_count + 1}"
+        run.name = f"{_TRY.sub('', run.name)}, try {run.run_count + 1}"
     return again
 
 

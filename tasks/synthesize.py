@@ -12,7 +12,7 @@ __all__ = ["synthesize"]
 
 @task(
     name="synthesize",
-    task_run_name="speak shard {number:03d}: {label} · {render.label}",
+    task_run_name="speak shard {number:03d} of {render.label}: {label}",
     tags=["speak"],
     **STEP,
 )

@@ -61,7 +61,7 @@ class Server:
         return make
 
     def update_artifact(self, artifact_id: UUID, update: Any) -> None:
-        self.kept[artifact_id]["data"] = update.data
+        self.kept[artifact_id] |= {"data": update.data, "description": update.description}
         self.calls.append(f"update {self.kept[artifact_id]['key']}")
 
     def __enter__(self) -> "Server":
@@ -70,8 +70,8 @@ class Server:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def of(self, key: str) -> Any:
-        (found,) = [each["data"] for each in self.kept.values() if each["key"] == key]
+    def of(self, name: str) -> Any:
+        (found,) = [each["data"] for each in self.kept.values() if each["key"].endswith(f"-{name}")]
         return found
 
 
@@ -107,23 +107,31 @@ def test_a_render_has_one_artifact_of_each_kind_and_keeps_it_up_to_date(
     }
     page.show_findings(made_up_jobs, choices)
     page.show_result(made_up_result, made_up_jobs, choices, LEVELS, spent, report="s3://b/r.html")
-    plan_id = made_up_plan.plan_id
     created = [call for call in server.calls if call.startswith("create")]
     assert sorted(created) == sorted(
-        f"create {name}-{plan_id}"
+        f"create {artifacts.artifact_key(made_up_plan, name)}"
         for name in ("chapters", "findings", "summary", "file", "report", "loudness")
     )
     assert len(server.calls) > len(created)
-    rows = json.loads(server.of(f"chapters-{plan_id}"))
+    rows = json.loads(server.of("chapters"))
     assert [(row["title"], row["condemned"], row["starts at"]) for row in rows] == [
         ("Ebb", 1, "0:00"),
         ("Flood", 0, "1:35"),
     ]
     assert rows[0]["LUFS"] == -19.2
-    assert "The Harbour.m4b" in server.of(f"summary-{plan_id}")
-    assert server.of(f"file-{plan_id}") == "file:///books/The%20Harbour.m4b"
-    assert server.of(f"report-{plan_id}") == "s3://b/r.html"
-    assert server.of(f"loudness-{plan_id}").startswith("data:image/svg+xml;base64,")
+    assert "The Harbour.m4b" in server.of("summary")
+    assert server.of("file") == "file:///books/The%20Harbour.m4b"
+    assert server.of("report") == "s3://b/r.html"
+    picture = server.of("loudness")
+    assert picture.startswith("data:image/svg+xml;base64,")
+    assert picture in server.of("summary")
+    keys = {each["key"] for each in server.kept.values()}
+    assert all(re.fullmatch(r"[a-z0-9-]+", key) for key in keys), "as Prefect takes them"
+    said = {each["key"].rpartition("-")[2]: each["description"] for each in server.kept.values()}
+    assert said["summary"] == (
+        "done: 3 min 00 s, -19.0 LUFS, real-time factor 0.051, 1 without audio, 0.0067 EUR"
+    )
+    assert said["findings"] == "Findings: 1 error, 1 warning, 1 info"
 
 
 def test_a_server_that_refuses_costs_the_artifact_only(
@@ -176,14 +184,14 @@ def test_a_finding_about_a_segment_is_said_once_and_never_lost(
 
 def test_a_table_that_is_too_long_says_how_much_is_left_out(made_up_plan: Plan) -> None:
     many = [replace(QUIET, where={"n": number}) for number in range(1000)]
-    rows = run_page.finding_rows(many, (), {})
+    rows = run_page.first_rows(run_page.finding_rows(many, (), {}))
     assert len(rows) == run_page.MOST_ROWS
     assert rows[-1]["message"] == "… and 801 more: see loudr report"
     chapters = tuple(
         PlanChapter(number=n, title="x", level=0, role="body", segments=1, est_audio_s=1)
         for n in range(500)
     )
-    table = run_page.chapter_rows(replace(made_up_plan, chapters=chapters))
+    table = run_page.first_rows(run_page.chapter_rows(replace(made_up_plan, chapters=chapters)))
     assert table[-1]["title"] == "… and 301 more: see loudr report"
     assert {tuple(row) for row in table} == {tuple(table[0])}
 
@@ -203,6 +211,10 @@ def test_the_page_of_a_render_says_speed_time_left_and_cost() -> None:
     assert "| cost | 0.60 EUR, about 1.80 EUR in all |" in text
     without = run_page.stage_text("A", "speaking", counts, Spent.of(counts, Price()))
     assert "cost" not in without
+    assert run_page.stage_line("speaking", counts, spent) == (
+        "speaking, 51 of 100 segments, 1 failed, 2 suspect, real-time factor 0.200, "
+        "about 4 min 00 s left, 0.60 EUR so far"
+    )
     line = run_page.progress_line(counts)
     assert (
         line == "51 of 100 segments, 1 failed, 2 suspect, real-time factor 0.200, "
@@ -219,7 +231,7 @@ def test_the_page_of_a_finished_book(made_up_plan: Plan, made_up_result: RenderR
     assert "`loudr report the-harbour-0badcafe -o FOLDER` makes it" in text
     assert "| true peak | -3.1 dBTP |" in text
     named = run_page.result_text(made_up_plan, made_up_result, spent, report="/s/report.html")
-    assert "| listening report | `/s/report.html` |" in named
+    assert "\n- listening report: `/s/report.html`\n" in named
 
 
 def test_nothing_is_known_before_the_first_take() -> None:

@@ -67,12 +67,12 @@ def test_nothing_else_is(error: BaseException) -> None:
 def test_the_name_of_a_run_says_which_attempt_it_is() -> None:
     run = TaskRun(task_key="speak", dynamic_key="0", name="speak shard 003", run_count=1)
     assert retried(StoreUnavailable("no answer"), run)
-    assert run.name == "speak shard 003 · try 2"
+    assert run.name == "speak shard 003, try 2"
     run.run_count = 2
     assert retried(StoreUnavailable("no answer"), run)
-    assert run.name == "speak shard 003 · try 3"
+    assert run.name == "speak shard 003, try 3"
     assert not retried(BookError("x"), run)
-    assert run.name == "speak shard 003 · try 3"
+    assert run.name == "speak shard 003, try 3"
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
