@@ -24,8 +24,8 @@ __all__ = ["CHARACTERS", "FLAWS", "LAYOUTS", "tokenizer_document", "write_bundle
 CHARACTERS = " " + string.ascii_letters + ",.;:?!'\"-" + "éЖж"
 """In the order of their ids, from 2: before them stand padding and the unknown."""
 MEL, SPEAKER, HOP = 100, 256, 256
-LEVEL = 30.0
-"""Of a tone in the mel; the noise that is left after the flow is a few tenths."""
+LEVEL = 240.0
+"""Of a tone in the mel; the noise that the flow leaves is a few tenths."""
 QUIET = frozenset(" .,;:?!'\"-")
 
 FLAWS = (
@@ -170,8 +170,10 @@ def _text_encoder(flaw: str, speakers: int) -> _Graph:
 def _tables() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return log durations and mel of every id."""
     frames = np.full(len(CHARACTERS) + 2, 6.4)
+    for symbol in ".?!":  # a sentence ends in silence
+        frames[2 + CHARACTERS.index(symbol)] = 20.2
     frames[2 + CHARACTERS.index("'")] = 0.3  # less than one frame
-    frames[2 + CHARACTERS.index("-")] = 2.5  # half way between two
+    frames[2 + CHARACTERS.index("-")] = 4.5  # half way, and exactly so in float32
     means = np.zeros((len(frames), MEL))
     for place, symbol in enumerate(CHARACTERS, start=2):
         if symbol not in QUIET:
@@ -231,7 +233,9 @@ def _vocoder(flaw: str, kind: int = FLOAT, *, inner: int = FLOAT) -> _Graph:
     place = np.arange(HOP) / HOP
     bins = np.arange(MEL)[:, None]
     # Whole periods in a hop: a tone goes on smoothly from frame to frame.
-    basis = np.sin(2.0 * np.pi * (bins + 2) * place) * np.where(bins < 29 + 64, 0.3 / LEVEL, 0.0)
+    basis = np.sin(2.0 * np.pi * (bins + 2) * place) * np.where(
+        bins < 29 + len(CHARACTERS) + 2, 0.3 / LEVEL, 0.0
+    )
     if flaw == "loud":
         basis *= 5.0
     number = np.float16 if inner == HALF else np.float32

@@ -251,7 +251,7 @@ class KokoEngine:
         self, text: str, speaker: int, request: SpeechRequest, poll: Poll
     ) -> list[Utterance]:
         """Speak a text, cut in halves as long as a pass would be too long."""
-        waiting, done = [text], list[Utterance]()
+        waiting, done, seconds = [text], list[Utterance](), 0.0
         while waiting:
             part = waiting.pop(0)
             try:
@@ -269,6 +269,12 @@ class KokoEngine:
                 waiting[:0] = cut_passes(part, len(part) - 1)
                 continue
             done.append(utterance)
+            seconds += len(utterance.samples) / SAMPLE_RATE_HZ
+            if seconds > self.limits.max_seconds:
+                raise SynthesisError(
+                    f"{len(text)} characters last longer than {self.limits.max_seconds:.0f} s: "
+                    "the durations of this bundle are not those of speech"
+                )
         return done
 
 
