@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from loudr_core.speech.engines import ENGINES, OFFERED
+
 __all__ = [
     "AllowGaps",
     "Book",
@@ -46,8 +48,6 @@ def _chapters(text: str) -> frozenset[int]:
 
 
 def _engine(text: str) -> str:
-    from loudr_core.speech.registry import ENGINES, OFFERED
-
     if text in ENGINES:
         return text
     close = difflib.get_close_matches(text, OFFERED, n=1)
@@ -81,7 +81,7 @@ Profile = Annotated[
 Engine = Annotated[
     str | None,
     typer.Option(
-        help="Speech engine: embedded (the default) or loudr1.",
+        help=f"Speech engine: {', '.join(OFFERED)}; the first is the default.",
         parser=_engine,
         metavar="NAME",
     ),

@@ -9,21 +9,10 @@ from typing import Any
 
 from loudr_core.errors import ConfigError, DeviceError
 from loudr_core.speech import limits
+from loudr_core.speech.engines import ENGINES, OFFERED
 from loudr_core.speech.protocol import Engine, EngineLimits
 
 __all__ = ["ENGINES", "OFFERED", "engine_limits", "open_engine"]
-
-ENGINES = {
-    "embedded": "loudr_core.speech.embedded:open_embedded",
-    "loudr1": "loudr_core.speech.loudr1.engine:open_loudr1",
-    "koko": "loudr_core.speech.koko.engine:open_koko",
-    "sanotts": "loudr_core.speech.sanotts.engine:open_sanotts",
-    "fake": "loudr_core.testing:open_fake",
-}
-"""Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""
-
-OFFERED = tuple(name for name in ENGINES if name != "fake")
-"""Names that people are told; the engine of tones is for tests, and answers to its name only."""
 
 _LIMITS = {
     "embedded": limits.EMBEDDED,

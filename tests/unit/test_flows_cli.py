@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +13,12 @@ from typing import Any
 import pytest
 
 from flows import cli
+from flows.commands.render import BOOK_KINDS
+from flows.configuration import EXECUTORS, shipped_profiles
 from loudr_core.jobs.plan import find_books, find_plans
 from loudr_core.jobs.standing import latest_choices
 from loudr_core.render.results import known_plan
+from loudr_core.speech.registry import OFFERED
 from loudr_core.store.local import LocalStore
 from loudr_core.testing import FakeEngine
 
@@ -502,6 +507,19 @@ def test_check_prints_what_acx_looks_at(loudr: Loudr, book: Path) -> None:
     (line,) = [line for line in said.out.splitlines() if line.startswith("ACX: RMS -")]
     assert "noise floor" in line
     assert "as ACX asks" in line
+
+
+def test_help_loads_no_numbers_yet() -> None:
+    """The numerical libraries read how many threads they may have when they are first imported."""
+    script = "import sys, flows.cli; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+def test_help_lists_what_may_be_given(loudr: Loudr) -> None:
+    words = set(re.findall(r"[\w-]+", loudr("render", "--help").out))
+    assert {*OFFERED, *EXECUTORS} <= words
+    assert {suffix.removeprefix(".") for suffix in BOOK_KINDS} <= words
+    assert set(shipped_profiles()) <= words
 
 
 def test_the_engine_of_tones_is_not_offered(loudr: Loudr) -> None:
