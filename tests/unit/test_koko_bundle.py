@@ -84,17 +84,9 @@ def test_trap_feeds_are_cast_to_what_the_graph_declares(half: str, tmp_path: Pat
     folder = write_bundle(tmp_path / half, half=half)
     graphs = open_koko_graphs(open_koko_bundle(folder, precision="float16"))
     mel = np.linspace(-1, 1, 700).reshape(1, 100, 7)
-    one, speaker = np.ones(1), np.zeros((1, 256))
-    (moved,) = graphs["flow_step"].run(
-        {
-            "x": mel,
-            "mu": 0 * mel,
-            "spk_emb": np.zeros((1, 256)),
-            "t": one,
-            "dt": one / 4,
-            "cfg": one,
-        }
-    )
+    one = np.ones(1)
+    feeds = {"x": mel, "mu": 0 * mel, "spk_emb": np.zeros((1, 256)), "t": one, "dt": one / 4}
+    (moved,) = graphs["flow_step"].run({**feeds, "cfg": one})
     assert moved.dtype == np.float32
     np.testing.assert_allclose(moved, 0.75 * mel, atol=2e-3)
     if half == "both":

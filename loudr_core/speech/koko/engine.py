@@ -21,9 +21,8 @@ from loudr_core.audio.limiter import soft_limit
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError, LoudrError, SynthesisError
-from loudr_core.findings import Finding
 from loudr_core.speech.koko.bundle import KokoBundle, open_koko_bundle
-from loudr_core.speech.koko.findings import pace_finding, reading_findings
+from loudr_core.speech.koko.findings import reading_findings, sound_findings
 from loudr_core.speech.koko.model import SAMPLE_RATE_HZ, KokoModel, TooLong, Utterance
 from loudr_core.speech.koko.reading import POLICIES, close_sentence, read_text
 from loudr_core.speech.koko.recipe import Recipe
@@ -207,20 +206,16 @@ class KokoEngine:
                 f"{reading.text!r} alone would be a click of "
                 f"{1000 * len(samples) / SAMPLE_RATE_HZ:.0f} ms: join it with its neighbour"
             )
-        findings += pace_finding(
-            len(reading.text),
-            len(samples) / SAMPLE_RATE_HZ * request.speed,
-            self.limits.seconds_per_character,
+        peak = float(np.abs(samples).max())
+        findings += sound_findings(
+            passes=len(passes),
+            # As long as it would be at speed 1, which the band is for.
+            pace_s=len(samples) / SAMPLE_RATE_HZ * request.speed / len(reading.text),
+            band_s=self.limits.seconds_per_character,
+            peak=peak,
         )
-        if (peak := float(np.abs(samples).max())) > 1.0:
+        if peak > 1.0:
             samples = soft_limit(samples)
-            findings.append(
-                Finding(
-                    code="speech-limited",
-                    severity="info",
-                    message=f"The vocoder's peak of {peak:.2f} of full scale was bent back.",
-                )
-            )
         return Speech(
             id=request.id,
             samples=samples,
@@ -254,6 +249,8 @@ class KokoEngine:
         waiting, done, seconds = [text], list[Utterance](), 0.0
         while waiting:
             part = waiting.pop(0)
+            if not any(map(str.isalnum, part)):  # a mark that a cut left alone
+                continue
             try:
                 utterance = self._model.speak(
                     close_sentence(part, self._model.vocabulary),

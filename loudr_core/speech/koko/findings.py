@@ -1,11 +1,13 @@
 """What the engine says of a unit besides its samples: codes, severities, sentences."""
 
+import unicodedata
+
 from loudr_core.findings import Finding
 from loudr_core.speech.koko.reading import Reading
 from loudr_core.speech.legible import foreign_letters
 from loudr_core.speech.protocol import SpeechRequest
 
-__all__ = ["pace_finding", "reading_findings"]
+__all__ = ["reading_findings", "sound_findings"]
 
 
 def reading_findings(request: SpeechRequest, reading: Reading) -> list[Finding]:
@@ -37,6 +39,14 @@ def reading_findings(request: SpeechRequest, reading: Reading) -> list[Finding]:
                 where={"characters": count},
             )
         )
+    if unspelled := sorted(set(filter(_is_unspelled, reading.text))):
+        findings.append(
+            Finding(
+                code="speech-unspelled",
+                severity="warning",
+                message=f"The voice was trained on words; {' '.join(unspelled)} should be spelled.",
+            )
+        )
     foreign, _ = foreign_letters(request.text)
     if foreign:
         findings.append(
@@ -57,25 +67,35 @@ def reading_findings(request: SpeechRequest, reading: Reading) -> list[Finding]:
     return findings
 
 
-def pace_finding(characters: int, seconds: float, band: tuple[float, float]) -> list[Finding]:
-    """Return a finding when a unit is quicker or slower than speech is.
+def sound_findings(
+    *, passes: int, pace_s: float, band_s: tuple[float, float], peak: float
+) -> list[Finding]:
+    """Return what is unusual about the sound of a unit.
 
     Parameters
     ----------
-    characters : int
-        That were encoded.
-    seconds : float
-        Of sound, at speed 1.
-    band : tuple of float
-        Seconds a character, at the least and at the most.
+    passes : int
+        In which it was spoken.
+    pace_s : float
+        Seconds a character, at speed 1.
+    band_s : tuple of float
+        The least and the most that speech takes.
+    peak : float
+        Largest magnitude as the vocoder made it; what is above 1 gets limited.
     """
-    pace = seconds / characters
-    if band[0] <= pace <= band[1]:
-        return []
-    return [
-        Finding(
-            code="speech-pace",
-            severity="warning",
-            message=f"{pace:.3f} s a character is outside {band[0]:.3f} to {band[1]:.3f}.",
-        )
-    ]
+    findings = []
+    if passes > 1:
+        message = f"Too long for one pass; spoken in {passes}."
+        findings.append(Finding(code="speech-split", severity="info", message=message))
+    if not band_s[0] <= pace_s <= band_s[1]:
+        message = f"{pace_s:.3f} s a character is outside {band_s[0]:.3f} to {band_s[1]:.3f}."
+        findings.append(Finding(code="speech-pace", severity="warning", message=message))
+    if peak > 1.0:
+        message = f"The vocoder's peak of {peak:.2f} of full scale was bent back."
+        findings.append(Finding(code="speech-limited", severity="info", message=message))
+    return findings
+
+
+def _is_unspelled(symbol: str) -> bool:
+    """Say whether a character is a number or a symbol, which a reader says as a word."""
+    return unicodedata.category(symbol)[0] in "NS"
