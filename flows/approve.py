@@ -19,6 +19,7 @@ from pydantic import ConfigDict, Field
 
 from flows.configuration import Settings, load
 from flows.forms import ApproveRequest
+from flows.places import refuse_relative
 from flows.plain_failure import plain_failure
 from flows.studio import Studio, studio
 from loudr_core.queue.source import local_file
@@ -48,6 +49,7 @@ def _run_name() -> str:
 @plain_failure
 def approve(request: ApproveRequest) -> Any:
     """Render one chapter, wait for an answer, then render the book or leave it."""
+    refuse_relative(book=request.book, destination=request.dest, store=request.store)
     settings = load(request.profile, voice=request.voice, store=request.store)
     with studio() as here, tempfile.TemporaryDirectory(prefix="loudr-") as aside:
         source = local_file(request.book, Path(aside))

@@ -16,6 +16,7 @@ from flows.configuration import load
 from flows.drop_runs import open_runs
 from flows.forms import DropRequest
 from flows.opening import open_settings_store
+from flows.places import refuse_relative
 from flows.plain_failure import plain_failure
 from loudr_core.queue.intake import PollOptions, PollReport, poll
 from loudr_core.queue.ledger import Ledger
@@ -36,6 +37,7 @@ def _run_name() -> str:
 @plain_failure
 def drop_folder(request: DropRequest) -> Any:
     """Submit every settled new book of the folder, and look after the earlier ones."""
+    refuse_relative(watch=request.watch, destination=request.dest, store=request.store)
     settings = load(request.profile, voice=request.voice, store=request.store)
     refuse_overlap(request.watch, destination=request.dest, store=settings.store_url)
     watched = open_store(request.watch)

@@ -22,6 +22,7 @@ from prefect.states import Completed
 from flows.configuration import Settings, load
 from flows.forms import NightlyRequest
 from flows.opening import open_settings_store
+from flows.places import refuse_relative
 from flows.plain_failure import plain_failure
 from flows.request import parse_chapters
 from flows.studio import Studio, studio
@@ -49,6 +50,7 @@ def _run_name() -> str:
 @plain_failure
 def nightly(request: NightlyRequest) -> Any:
     """Render the declared books of a night, and say in the morning what became of them."""
+    refuse_relative(manifests=request.manifests, base=request.base, destination=request.dest)
     settings = load(request.profile, voice=request.voice, store=request.store)
     window = open_window(datetime.now(UTC), until=request.until, timezone=request.timezone)
     listed = read_manifests(request.manifests)

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from prefect import runtime
 from prefect.states import Failed
 
 from loudr_core.errors import LoudrError
@@ -12,19 +13,26 @@ from loudr_core.errors import LoudrError
 __all__ = ["plain_failure"]
 
 _Request = TypeVar("_Request")
+_Answer = TypeVar("_Answer")
 
 logger = logging.getLogger(__name__)
 
 
-def plain_failure(body: Callable[[_Request], Any]) -> Callable[[_Request], Any]:
-    """Have a flow's body end as failed with the message of a `LoudrError`; bugs are raised."""
+def plain_failure(body: Callable[[_Request], _Answer]) -> Callable[[_Request], _Answer]:
+    """Have the run of a deployment end as failed with the message of a `LoudrError`.
+
+    Bugs are raised, and so is everything to whoever calls the flow as a function.
+    """
 
     @functools.wraps(body)
-    def run(request: _Request) -> Any:
+    def run(request: _Request) -> _Answer:
         try:
             return body(request)
         except LoudrError as error:
+            if not runtime.deployment.id or runtime.flow_run.parent_flow_run_id:
+                raise  # a run inside another one has the other's deployment
             logger.error("%s", error.message)
-            return Failed(message=error.message)
+            state: Any = Failed(message=error.message)  # which Prefect takes as the run's
+            return state  # type: ignore[no-any-return]
 
     return run

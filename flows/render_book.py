@@ -6,8 +6,9 @@ in loudr's own tables. Truth is in the store: a flow run again finds what is fin
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from prefect import flow, runtime
@@ -19,8 +20,11 @@ from flows.configuration import load
 from flows.costs import Price
 from flows.events import book_crashed, reporting_failure
 from flows.opening import engine_pool, open_render, open_settings_store, pool_size
+from flows.places import refuse_relative
+from flows.plain_failure import plain_failure
 from flows.request import RenderRequest
 from flows.watching import watching
+from loudr_core.queue.source import local_file
 from loudr_core.render.book import BookRender, RenderOptions
 from loudr_core.render.destination import open_destination
 from tasks.assemble import master, measure
@@ -50,6 +54,7 @@ def _run_name() -> str:
     persist_result=False,
     on_crashed=[book_crashed],
 )
+@plain_failure
 def render_book(request: RenderRequest) -> dict[str, Any]:
     """Render one book and deliver it; returns the JSON of `RenderResult`."""
     with (
@@ -124,14 +129,17 @@ def _opened(request: RenderRequest) -> Iterator[live.LiveRender]:
     if found is not None:
         yield found
         return
-    settings = load(request.profile)
+    refuse_relative(book=request.book, destination=request.dest)
+    settings = load(request.profile, voice=request.voice, store=request.store)
     if request.dest:
         open_destination(request.dest)  # known now, and not after a night
     store = open_settings_store(settings)
     size = pool_size(settings)
-    with engine_pool(settings, store, size=size) as pool:
+    with TemporaryDirectory(prefix="loudr-") as aside, ExitStack() as stack:
+        source = local_file(request.book, Path(aside))
+        pool = stack.enter_context(engine_pool(settings, store, size=size))
         render = open_render(
-            Path(request.book),
+            source,
             settings,
             store=store,
             pool=pool,

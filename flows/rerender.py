@@ -8,6 +8,7 @@ from prefect import flow, runtime
 from flows.commands.rerender import prepare
 from flows.configuration import load
 from flows.forms import RerenderRequest
+from flows.places import refuse_relative
 from flows.plain_failure import plain_failure
 from flows.studio import studio
 from loudr_core.errors import ConfigError
@@ -29,6 +30,7 @@ def rerender(request: RerenderRequest) -> Any:
     """
     if not (request.segments or request.findings or request.chapter):
         raise ConfigError("nothing to render again: name segments or a chapter, or tick findings")
+    refuse_relative(destination=request.dest, store=request.store)
     prepared = prepare(
         request.book_id,
         load(store=request.store),

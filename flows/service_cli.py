@@ -6,7 +6,7 @@ import typer
 
 from flows.cli_options import Json, Profile, Store, Voice
 
-__all__ = ["add_commands"]
+__all__ = ["add_commands", "deploy", "prune", "serve"]
 
 _SECONDS_MIN = 10.0
 
@@ -47,11 +47,11 @@ def add_commands(app: typer.Typer) -> None:
     app.command(
         epilog="Examples: [bold]loudr serve --drop inbox -o audiobooks[/bold]  ·  "
         "[bold]loudr serve --manifests manifests/books --nightly-at 01:00 --until 06:00 "
-        "--timezone Europe/Berlin -o audiobooks[/bold]"
+        "--timezone Europe/Berlin -o audiobooks[/bold]",
     )(serve)
     app.command(
         epilog="Example: [bold]PREFECT_API_URL=http://head:4200/api loudr deploy "
-        "--store s3://books/loudr --drop s3://books/inbox -o s3://books/finished[/bold]"
+        "--store s3://books/loudr --drop s3://books/inbox -o s3://books/finished[/bold]",
     )(deploy)
     app.command(epilog="Example: [bold]loudr prune --dry-run[/bold]")(prune)
 

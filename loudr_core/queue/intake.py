@@ -21,6 +21,9 @@ __all__ = ["PollOptions", "PollReport", "Runs", "poll"]
 
 logger = logging.getLogger(__name__)
 
+_CLOCK_STEP_S = 2.0
+"""Servers tell the time in whole seconds, and of an object perhaps more exactly."""
+
 
 class Runs(Protocol):
     """Where books are rendered."""
@@ -143,8 +146,8 @@ class _Look:
         A file brings its own time into a folder, and that may lie in the future; then it counts
         from when we first saw this version.
         """
-        if age_s >= 0:
-            return age_s >= self.options.settle_s
+        if age_s >= -_CLOCK_STEP_S:
+            return max(0.0, age_s) >= self.options.settle_s
         seen_s = entry.ages_s.get("seen")
         if seen_s is None:
             self.ledger.see(ticket.id)
