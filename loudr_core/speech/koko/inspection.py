@@ -7,6 +7,7 @@ from pathlib import Path
 from loudr_core.errors import BundleError, LoudrError
 from loudr_core.findings import Finding
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
+from loudr_core.speech.declared import check_declared, declared_files
 from loudr_core.speech.koko.bundle import (
     GRAPHS,
     KokoBundle,
@@ -128,9 +129,11 @@ def _checksums(folder: Path, *, official: bool) -> Iterator[BundleCheck]:
                 )
         except BundleError as error:
             yield BundleCheck(what=SUMS_NAME, state="mismatch", good=False, detail=error.message)
-    yield BundleCheck(
-        what="release", state="unknown", good=not official, detail="no checksums are published"
-    )
+    files = declared_files("koko")
+    yield from check_declared(folder, files, official=official)
+    if not any(file.sha256 for file in files):
+        detail = "no checksums of a release are published"
+        yield BundleCheck(what="release", state="unknown", good=not official, detail=detail)
 
 
 def _checked(what: str, detail: Callable[[], str]) -> BundleCheck:
