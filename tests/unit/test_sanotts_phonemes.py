@@ -1,10 +1,13 @@
 """Phonemes to ids: the row's form, what is left out and counted, and when that is too much."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from loudr_core.errors import SynthesisError
-from loudr_core.speech.sanotts.phonemes import PhonemeConfig, encode, given_ids
+from loudr_core.speech.sanotts.phonemes import PhonemeConfig, encode, given_ids, read_phoneme_config
 
 IDS = {"_": 0, "^": 1, "$": 2, " ": 3, ".": 4, "a": 5, "b": 6, "c": 7, "\u0327": 8, '"': 150}
 CONFIG = PhonemeConfig(kind="espeak", espeak_voice="de", ids=IDS)
@@ -21,6 +24,15 @@ def test_a_row_is_start_pad_phonemes_each_with_a_pad_and_end() -> None:
 
 def test_trap_letters_are_decomposed_before_they_are_looked_up() -> None:
     assert _row("ç") == _row("c\u0327") == [1, 0, 7, 0, 8, 0, 2]
+
+
+def test_trap_a_composed_letter_of_the_map_is_never_met(tmp_path: Path) -> None:
+    made = {"espeak": {"voice": "de"}, "phoneme_id_map": {k: [v] for k, v in IDS.items()}}
+    made["phoneme_id_map"] |= {"ç": [9], "aç": [10]}
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(made), "utf-8")
+    config = read_phoneme_config(path)
+    assert _row("çaç", config) == [1, 0, 7, 0, 8, 0, 10, 0, 2]
 
 
 def test_trap_an_id_that_was_never_taught_goes_with_its_pad_and_is_counted() -> None:

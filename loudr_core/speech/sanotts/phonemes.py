@@ -112,7 +112,8 @@ def _id_map(section: Section, values: object) -> dict[str, int]:
             raise section.fault(symbol, f"must be a list of one id, found {list(found)}")
         if not symbol:
             raise section.fault(symbol, "stands for no phoneme")
-        ids[unicodedata.normalize("NFD", symbol)] = found[0]
+        # A composed letter is never met, for phonemes come decomposed, as they did in training.
+        ids[symbol if len(symbol) == 1 else unicodedata.normalize("NFD", symbol)] = found[0]
     return ids
 
 
