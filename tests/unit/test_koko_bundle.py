@@ -217,7 +217,7 @@ def test_trap_weights_beside_a_graph_are_part_of_it(tmp_path: Path) -> None:
     assert open_engine("koko", bundle=folder).fingerprint() != first.fingerprint()
     side.unlink()
     for call in (lambda: describe_bundle(folder), lambda: open_engine("koko", bundle=folder)):
-        with pytest.raises(BundleError, match=r"text_encoder\.onnx"):
+        with pytest.raises(BundleError, match=r"text_encoder\.onnx needs .*\.data beside it"):
             call()
 
 
@@ -316,3 +316,17 @@ def test_a_tokenizer_that_is_none_stops_the_engine(tmp_path: Path) -> None:
     (folder / "tokenizer.json").write_text(str(document))
     with pytest.raises(BundleError, match=r"tokenizer.json: the tokenizer is not JSON"):
         open_engine("koko", bundle=folder)
+
+
+@pytest.mark.parametrize("name", ["text_encoder", "flow_step", "vocoder"])
+def test_a_graph_that_is_cut_short_is_one_line(name: str, tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path / "b")
+    path = folder / "onnx" / f"{name}.onnx"
+    content = path.read_bytes()
+    for part in range(20):
+        path.write_bytes(content[: len(content) * part // 20])
+        with pytest.raises(BundleError) as caught:
+            open_engine("koko", bundle=folder)
+        assert path.name in caught.value.message
+        assert "\n" not in caught.value.message
+        assert not all(check.good for check in verify_bundle(folder))

@@ -122,6 +122,7 @@ def open_koko_graphs(
     bundle: KokoBundle, *, provider: str = "cpu", threads: int = 1
 ) -> dict[str, KokoGraph]:
     """Open every graph of a bundle, by name; raises as `KokoGraph` does."""
+    _ = bundle.parts  # says which file of weights is missing, where onnxruntime says much more
     return {
         name: KokoGraph(name, path, provider=provider, threads=threads)
         for name, path in bundle.graphs.items()

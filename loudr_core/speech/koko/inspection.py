@@ -88,7 +88,7 @@ def describe(path: Path) -> BundleDescription:
             "temperature": recipe.temperature,
             "cfg": recipe.cfg,
             "sway": recipe.sway,
-            "sha256": dict(bundle.digests),
+            **{f"{name}_sha256": value for name, value in bundle.digests.items()},
         },
         files=_sizes(bundle),
         voices=voice_infos(speakers, bundle.digests["text_encoder"]),
