@@ -93,22 +93,24 @@ def test_seams_pauses_and_bytes(rendered: dict[str, Any]) -> None:
         assert abs(float(take[0])) < step, f"a step at the start of {job.segment_id}"
         assert abs(float(take[-1])) < step, f"a step at the end of {job.segment_id}"
 
-    # In the finished file every take stands where the pauses put it, so every pause is exact; at
-    # the end of a chapter to half a frame, since a chapter starts on a frame.
+    # In the finished file every take stands where the pauses put it. Pauses are exact, but for the
+    # last of a chapter, which give or take 10 ms each so that it ends on a frame of the encoder.
     sound, rate = decoded(Path(first["files"][0]["path"]))
     at = rate * LEAD_IN_MS // 1000
+    bent = dict.fromkeys([job.chapter for job in jobs], 0)
     for place, (job, take) in enumerate(zip(jobs, takes, strict=True)):
-        assert abs(place_of(take, sound, at) - at) <= 2, f"{job.segment_id} is not at {at}"
+        found = place_of(take, sound, at)
+        assert abs(found - at) <= rate // 100 + 2, f"{job.segment_id} is not at {at}"
+        if place and abs(found - at) > 2:
+            bent[jobs[place - 1].chapter] += 1
         pause = job.pause_after_ms * rate // 1000
-        following = jobs[place + 1] if place + 1 < len(jobs) else None
-        at += len(take) + pause
-        if following is None or following.chapter != job.chapter:
-            at = (2 * at + 1024) // 2048 * 1024
-        else:
-            silence = sound[at - pause + rate // 100 : at - rate // 100]
-            assert len(silence) > 0
-            assert np.abs(silence).max() < 10 ** (-50 / 20), f"a sound after {job.segment_id}"
-    assert len(sound) == at
+        at = found + len(take) + pause
+        silence = sound[at - pause + rate // 100 : at - rate // 100]
+        assert len(silence) > 0
+        assert np.abs(silence).max() < 10 ** (-50 / 20), f"a sound after {job.segment_id}"
+    assert max(bent.values()) <= 4, f"pauses that are not exact: {bent}"
+    assert abs(len(sound) - at) <= rate // 100 + 2
+    assert len(sound) % 1024 == 0
 
 
 def test_a_poison_segment_costs_the_book_itself_alone(

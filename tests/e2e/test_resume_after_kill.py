@@ -130,8 +130,9 @@ def test_killed_three_times_it_is_the_same_book(
     assert len(lines) - len(keys.values()) <= 2 * 2 * len(boundaries), "more than was in flight"
 
     whole = inline.with_(LOUDR_WORKERS="1")(
-        "render", book, "-o", tmp_path / "whole", "--store", tmp_path / "other", "--json"
-    ).json
+        "render", book, "-o", tmp_path / "whole", "--store", tmp_path / "other",
+        "--profile", profile, "--json",
+    ).json  # fmt: skip
     assert whole["segments"]["rendered"] == total
     assert whole["pcm_sha256"] == last["pcm_sha256"]
     assert sha256(tmp_path / "whole" / "Tones.m4b") == sha256(file)
