@@ -28,6 +28,7 @@ FAMILIES = {
     "loudr1": "loudr_core.speech.loudr1.inspection",
     "koko": "loudr_core.speech.koko.inspection",
     "sanotts": "loudr_core.speech.sanotts.inspection",
+    "bluetts": "loudr_core.speech.bluetts.inspection",
 }
 """Family to module; the names are those of the engines that open the bundles."""
 

@@ -7,6 +7,7 @@ ENGINES = {
     "loudr1": "loudr_core.speech.loudr1.engine:open_loudr1",
     "koko": "loudr_core.speech.koko.engine:open_koko",
     "sanotts": "loudr_core.speech.sanotts.engine:open_sanotts",
+    "bluetts": "loudr_core.speech.bluetts.engine:open_bluetts",
     "fake": "loudr_core.testing:open_fake",
 }
 """Name to factory, as `module:function`. A factory takes `bundle`, `provider` and its options."""

@@ -5,7 +5,7 @@ A parent decides from these how many processes to start, while nothing of an eng
 
 from loudr_core.speech.protocol import EngineLimits
 
-__all__ = ["EMBEDDED", "FAKE", "KOKO", "LOUDR1", "SANOTTS"]
+__all__ = ["BLUETTS", "EMBEDDED", "FAKE", "KOKO", "LOUDR1", "SANOTTS"]
 
 EMBEDDED = EngineLimits(
     max_characters=1200,
@@ -84,4 +84,20 @@ SANOTTS = EngineLimits(
     peak_memory_bytes=700 * 2**20,
     # The decoder in onnxruntime, one thread.
     real_time_factor=0.1,
+)
+
+BLUETTS = EngineLimits(
+    max_characters=500,
+    # A pass is at most 240 tokens, and stress and length marks make IPA longer than the words. The
+    # predicted length is steady up to 135 tokens and saturates towards 15 s (BlueTTS specification,
+    # section 4).
+    target_characters=150,
+    languages=frozenset({"de", "en", "es", "he", "it", "ru", "yi"}),
+    # 500 characters at the slowest pace that is not suspect and half the speed.
+    max_seconds=130.0,
+    # 0.042 to 0.046 s a token were published for one voice, about as much a character.
+    seconds_per_character=(0.03, 0.13),
+    # Estimated, no released graph was at hand: 263 MB of weights, twice while a session opens, and
+    # the activations of 16 s.
+    peak_memory_bytes=3 * 2**29,
 )

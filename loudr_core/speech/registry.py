@@ -19,6 +19,7 @@ _LIMITS = {
     "loudr1": limits.LOUDR1,
     "koko": limits.KOKO,
     "sanotts": limits.SANOTTS,
+    "bluetts": limits.BLUETTS,
     "fake": limits.FAKE,
 }
 
