@@ -51,7 +51,10 @@ def heartbeat_automation(flows: Sequence[str]) -> AutomationCore:
 
 
 def ensure_automation(flows: Sequence[str]) -> None:
-    """Create the automation at `PREFECT_API_URL`, or bring it up to date; one is kept."""
+    """Create the automation at `PREFECT_API_URL`, or bring it up to date; one is kept.
+
+    One that is right is left alone, since the server forgets at a change whom it waits for.
+    """
     wanted = heartbeat_automation(flows)
     client: Any
     with get_client(sync_client=True) as client:
@@ -59,6 +62,21 @@ def ensure_automation(flows: Sequence[str]) -> None:
         if not there:
             client.create_automation(wanted)
             return
-        client.update_automation(there[0].id, wanted)
+        if _said(there[0]) != _said(wanted):
+            client.update_automation(there[0].id, wanted)
         for extra in there[1:]:
             client.delete_automation(extra.id)
+
+
+def _said(automation: Any) -> Any:
+    """Return what an automation does, without the names that the server gives its parts."""
+    said = automation.model_dump(mode="json", include={"trigger", "actions", "enabled"})
+    return _plain(said)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items() if key != "id"}
+    if isinstance(value, list):
+        return sorted((_plain(each) for each in value), key=repr)
+    return value

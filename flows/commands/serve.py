@@ -81,8 +81,8 @@ def run(settings: Settings, options: ServeOptions, *, port: int) -> int:
     home = settings.home.expanduser().absolute()
     os.environ |= {"LOUDR_HOME": str(home), **environment_of(options)}
     os.environ[served.VARIABLE] = str(os.getpid())
-    with _working_in(home / "serve" / _EMPTY), _server(home / "serve", port):
-        _serve(wishes)
+    with _working_in(home / "serve" / _EMPTY), _server(home / "serve", port) as ours:
+        _serve(wishes, ours=ours)
     return 0
 
 
@@ -160,15 +160,15 @@ def _working_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _server(home: Path, port: int) -> Iterator[None]:
-    """Have an API server for the block: the one that is named, or one of our own."""
+def _server(home: Path, port: int) -> Iterator[bool]:
+    """Have an API server for the block, the one that is named or our own; yield whether it is."""
     for name, value in {**_LOG, **SERVING}.items():
         os.environ.setdefault(name, value)
     named = os.environ.get("PREFECT_API_URL")
     prefect_environment.apply(home)
     if named:
         console.print(f"Prefect server: {named}", markup=False)
-        yield
+        yield False
         return
     _refuse_taken(port)
     environment = prefect_environment.quiet(home)
@@ -180,7 +180,7 @@ def _server(home: Path, port: int) -> Iterator[None]:
         console.print("starting the Prefect server, which takes up to a minute", style="dim")
         server.wait()
         results.print(f"UI: http://127.0.0.1:{server.port}", highlight=False)
-        yield
+        yield True
     finally:
         server.stop()
         os.environ.pop("PREFECT_API_URL", None)
@@ -199,14 +199,17 @@ def _refuse_taken(port: int) -> None:
             ) from error
 
 
-def _serve(wishes: Wishes) -> None:
+def _serve(wishes: Wishes, *, ours: bool) -> None:
     """Register the deployments and run what is asked for, until a signal comes."""
     from prefect.runner import Runner
 
     from flows.deployments import chosen, to_prefect
     from flows.heartbeat import ensure_automation
+    from flows.orphans import close_orphans
 
     entries = chosen(wishes, served=True)
+    if ours:
+        close_orphans([entry.name for entry in entries])
     ensure_automation([entry.name for entry in entries])
     # Each deployment has its own limit here; one of the runner's would let renders hold up polls.
     runner = Runner(name="loudr", limit=None, pause_on_shutdown=True)
