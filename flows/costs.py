@@ -24,7 +24,9 @@ class Price:
         cost = self.of(engine_s)
         if cost is None:
             return ""
-        return f"{cost:.{2 if cost >= 0.1 else 4}f} {self.currency}".rstrip()
+        if 0 < cost < 0.0001:
+            return f"under 0.0001 {self.currency}".rstrip()
+        return f"{cost:.{2 if cost >= 0.1 or not cost else 4}f} {self.currency}".rstrip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

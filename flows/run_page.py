@@ -125,7 +125,7 @@ def progress_line(counts: Counts) -> str:
     said.append(f"{counts.failed} failed, {counts.suspect} suspect")
     if counts.rtf:
         said.append(f"real-time factor {counts.rtf:.3f}")
-    if counts.eta_s:
+    if counts.eta_s and counts.done < counts.total:
         said.append(f"about {duration(counts.eta_s)} left")
     return ", ".join(said)
 
@@ -173,7 +173,7 @@ def result_text(plan: Plan, result: RenderResult, spent: Spent, *, report: str =
         ),
         ("loudness", f"{level['integrated_lufs']} LUFS"),
         ("true peak", f"{level['true_peak_dbtp']} dBTP"),
-        ("real-time factor", f"{result.rtf:.3f}" if result.rtf else "nothing was spoken"),
+        ("real-time factor", _speed(result) or "not said of so little speech"),
         ("wall time", duration(result.wall_s)),
         *_spent_rows(spent),
         ("book, plan", f"`{plan.book_id}`, `{plan.plan_id}`"),
@@ -197,12 +197,21 @@ def result_line(result: RenderResult, spent: Spent) -> str:
             (
                 f"done: {duration(length)}",
                 f"{result.loudness['integrated_lufs']} LUFS",
-                f"real-time factor {result.rtf:.3f}" if result.rtf else "",
+                f"real-time factor {_speed(result)}" if _speed(result) else "",
                 f"{result.segments.failed} without audio" if result.segments.failed else "",
                 spent.price.words(spent.engine_s),
             ),
         )
     )
+
+
+def _speed(result: RenderResult) -> str:
+    """Return the real-time factor, from the book's file to the M4B.
+
+    Empty when most was found finished: what is done once for every render outweighs the speech.
+    """
+    counts = result.segments
+    return f"{result.rtf:.3f}" if result.rtf and 2 * counts.rendered >= counts.total else ""
 
 
 def _spent_rows(spent: Spent) -> list[tuple[str, str]]:

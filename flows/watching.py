@@ -22,12 +22,17 @@ from loudr_core.render.finish import Mastered, levels_json
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
 
-__all__ = ["Watch", "watching"]
+__all__ = ["Watch", "pause_s", "watching"]
 
 logger = logging.getLogger(__name__)
 
 _BAR_S = 3.0
-_PAGE_S = 15.0
+_MOST_S = 30.0
+_SHARE = 0.01
+"""Of the time so far between two looks: each change of an artifact is a row and an event on the
+server, and a long book need not have more of them than a short one."""
+_PAGES = 5
+"""Looks for each change of the page."""
 
 
 class Watch:
@@ -58,6 +63,7 @@ class Watch:
         self._page: BookArtifacts | None = None
         self._condemned: CondemnedSegments | None = None
         self._bar: UUID | None = None
+        self._shown = -1
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._loop, name="watch", daemon=True)
 
@@ -116,16 +122,19 @@ class Watch:
             self._condemned.close()
 
     def _loop(self) -> None:
-        shown = 0.0
-        while not self._done.wait(_BAR_S):
+        started, looks = time.monotonic(), 0
+        while not self._done.wait(pause_s(time.monotonic() - started)):
             self._look()
-            if time.monotonic() - shown >= _PAGE_S:
-                shown = time.monotonic()
+            if looks % _PAGES == 0:
                 self._show_page()
+            looks += 1
 
     def _look(self) -> None:
         try:
-            artifacts.update_progress(self._bar, self._render.progress.now())
+            counts = self._render.progress.now()
+            if counts.done != self._shown:
+                self._shown = counts.done
+                artifacts.update_progress(self._bar, counts)
             if self._condemned is not None:
                 for code in self._condemned.look(self._render.choices):
                     metrics.count_finding(code)
@@ -142,6 +151,11 @@ class Watch:
 
     def _spent(self) -> Spent:
         return Spent.of(self._render.progress.now(), self._price)
+
+
+def pause_s(running_s: float) -> float:
+    """Return how long to wait before the next look at a render that has run for so long."""
+    return min(_MOST_S, max(_BAR_S, running_s * _SHARE))
 
 
 @contextmanager

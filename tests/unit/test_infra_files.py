@@ -185,6 +185,16 @@ def command_of(line: str) -> list[str]:
     return [words[0].rpartition("/")[2], *words[1:]] if words else []
 
 
+def test_each_picture_is_shown_and_small() -> None:
+    text = (ROOT / "docs" / "OPERATIONS.md").read_text("utf-8")
+    shown = re.findall(r"!\[[^\]]+\]\((images/[a-z-]+\.png)\)", text)
+    there = sorted((ROOT / "docs" / "images").iterdir())
+    assert sorted(shown) == [f"images/{path.name}" for path in there]
+    for path in there:
+        assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+        assert path.stat().st_size < 300_000, path.name
+
+
 # ---------------------------------------------------------------- environments
 
 
