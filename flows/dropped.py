@@ -8,7 +8,7 @@ from typing import Any
 from prefect import flow, runtime
 from prefect.states import Failed
 
-from flows.configuration import Settings, load
+from flows.configuration import Settings, load, shipped_profiles
 from flows.forms import DroppedRequest
 from flows.opening import open_settings_store
 from flows.plain_failure import plain_failure
@@ -104,6 +104,9 @@ def _rendered(request: DroppedRequest, source: Path, sidecar: Sidecar) -> Outcom
 
 def _as_told(request: DroppedRequest, sidecar: Sidecar) -> Settings:
     """Return the settings with what the sidecar says laid over them."""
+    shipped = shipped_profiles()
+    if sidecar.profile is not None and sidecar.profile not in shipped:
+        raise _Refused(f"no profile {sidecar.profile!r}: the shipped ones are {', '.join(shipped)}")
     told = {"voice": request.voice, **sidecar.settings}
     try:
         return load(sidecar.profile or request.profile, store=request.store, **told)

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from loudr_core.book.read import SUFFIXES
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError
 from loudr_core.store.address import object_url, parse_s3_url
 from loudr_core.store.protocol import ObjectStore, StoredObject
 
 __all__ = [
-    "BOOK_SUFFIXES",
     "Ticket",
     "place_of",
     "refuse_overlap",
@@ -29,7 +29,6 @@ __all__ = [
     "ticket_of",
 ]
 
-BOOK_SUFFIXES = (".epub", ".md", ".markdown", ".txt")
 _SIDECAR = ".toml"
 _STATUS = ".status.json"
 
@@ -171,7 +170,7 @@ def _version(store: ObjectStore, entry: StoredObject) -> str:
 
 
 def _is_book(key: str) -> bool:
-    return key.lower().endswith(BOOK_SUFFIXES)
+    return key.lower().endswith(SUFFIXES)
 
 
 def _hidden(key: str) -> bool:

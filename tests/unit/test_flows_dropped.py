@@ -123,6 +123,7 @@ def test_a_good_book(studio: FakeStudio) -> None:
         (None, b'bundle = "/etc"', "refused"),
         (None, b"speed = 9.0", "refused"),
         (None, b'profile = "nope"', "refused"),
+        (None, b'profile = "/etc/passwd"', "refused"),
         (None, b'chapters = "3-1"', "refused"),
     ],
 )
