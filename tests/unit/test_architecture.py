@@ -35,6 +35,7 @@ SOLE_IMPORTER = {
     "markdown_it": "loudr_core/book/tokens.py",
     "sentencex": "loudr_core/text/sentences.py",
     "num2words": "loudr_core/text/foreign.py",
+    "piper": "loudr_core/speech/espeak.py",
     "prometheus_client": "flows/metrics.py",
     "pydub": "loudr_core/audio/clips.py",
     "soxr": "loudr_core/audio/resample.py",

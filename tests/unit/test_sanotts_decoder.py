@@ -11,8 +11,9 @@ import sanotts_formulas as formulas
 from sanotts_package import configs, write_package
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.sanotts import decoder_graph
 from loudr_core.speech.sanotts.decoder import decode
-from loudr_core.speech.sanotts.decoder_graph import GraphDecoder, decoder_model
+from loudr_core.speech.sanotts.decoder_graph import GraphDecoder, context_frames, decoder_model
 from loudr_core.speech.sanotts.package import Package, open_package
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -58,6 +59,39 @@ def test_the_graph_equals_the_numpy_decoder(options: dict[str, Any], tmp_path: P
         assert found.shape == exact.shape
         worst = max(worst, float(np.abs(found - exact).max()))
     assert worst < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "context"), [({}, 11), ({"post_filter": 2}, 11), ({"branches": [[0]] * 3}, 11)]
+)
+def test_a_long_row_in_pieces_is_the_same_as_at_once(
+    options: dict[str, Any], context: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, _ = _package(tmp_path, **options)
+    tensors, config = package.tensors["decoder"], package.decoder
+    assert context_frames(config) == context
+    graph = GraphDecoder(tensors, config, path=tmp_path)
+    for frames in (1, 12, 13, 24, 25, 26, 100):
+        z = _latent(frames)
+        monkeypatch.setattr(decoder_graph, "PIECE_FRAMES", 12)
+        pieces = graph.decode(z)
+        monkeypatch.setattr(decoder_graph, "PIECE_FRAMES", 10_000)
+        np.testing.assert_allclose(pieces, graph.decode(z), atol=1e-6)
+        assert pieces.shape == (256 * frames,)
+
+
+def test_no_sample_depends_on_frames_beyond_the_context(tmp_path: Path) -> None:
+    package, _ = _package(tmp_path, post_filter=2)
+    z = _latent(60)
+    changed = z.copy()
+    changed[:, 30] += 5
+    before, after = (
+        decode(each, package.tensors["decoder"], package.decoder) for each in (z, changed)
+    )
+    moved = np.flatnonzero(before != after) // 256
+    reach = context_frames(package.decoder)
+    assert 30 - reach <= moved.min() < 30 - reach + 2
+    assert 30 + reach - 2 < moved.max() <= 30 + reach
 
 
 def test_the_graph_is_a_valid_model_with_the_weights_inside(tmp_path: Path) -> None:

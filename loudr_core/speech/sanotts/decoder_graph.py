@@ -11,13 +11,16 @@ import numpy as np
 from loudr_core.arrays import Mono
 from loudr_core.errors import BundleError
 from loudr_core.speech.graph_builder import GraphBuilder
-from loudr_core.speech.sanotts.configs import DecoderConfig
+from loudr_core.speech.sanotts.configs import HOP, DecoderConfig
 from loudr_core.speech.sanotts.decoder import END_SLOPE, SLOPE
 from loudr_core.speech.sanotts.layers import Features, Tensors
-from loudr_core.speech.sanotts.shapes import BRANCHES, STAGES
+from loudr_core.speech.sanotts.shapes import BRANCHES, PRE_KERNEL, STAGES
 from loudr_core.speech.session import open_session
 
-__all__ = ["GraphDecoder", "decoder_model"]
+__all__ = ["PIECE_FRAMES", "GraphDecoder", "context_frames", "decoder_model"]
+
+PIECE_FRAMES: Final = 768
+"""Frames decoded at once, 8.9 s: memory grows with them, 12 MiB a second."""
 
 _INPUT: Final = "latent"
 _OUTPUT: Final = "samples"
@@ -29,6 +32,21 @@ def decoder_model(tensors: Tensors, config: DecoderConfig) -> bytes:
     Input `latent`, float32, shape (1, in_channels, n); output `samples`, shape (1, 1, 256 * n).
     """
     return _Emitter(tensors, config).model()
+
+
+def context_frames(config: DecoderConfig) -> int:
+    """Return how many frames to each side of a frame its samples may depend on."""
+    # Reach in samples of the stage, and how many of these a frame has.
+    reach, samples = PRE_KERNEL // 2, 1
+    for _, stride, _ in STAGES:
+        # An upsampling reaches one sample further; the widest branch both of its dilations.
+        bank = max((kernel // 2) * (first + second) for kernel, first, second in BRANCHES)
+        reach, samples = (reach + 1) * stride + bank, samples * stride
+    reach += PRE_KERNEL // 2
+    if config.filter_channels:
+        layers = sum(1 + layer + 1 for layer in range(config.filter_layers))
+        reach += 2 * (config.filter_kernel // 2) + layers
+    return -(-reach // samples)
 
 
 class GraphDecoder:
@@ -61,6 +79,7 @@ class GraphDecoder:
         provider: str = "cpu",
         threads: int = 1,
     ) -> None:
+        self._context = context_frames(config)
         try:
             self._session = open_session(
                 decoder_model(tensors, config),
@@ -74,7 +93,21 @@ class GraphDecoder:
             ) from None
 
     def decode(self, z: Features) -> Mono:
-        """Return samples, float32, shape (256 * n,), of latent frames of shape (channels, n)."""
+        """Return samples, float32, shape (256 * n,), of latent frames of shape (channels, n).
+
+        Long rows are decoded in pieces, each with all the frames around it that it depends on.
+        """
+        count = z.shape[1]
+        pieces: list[Mono] = []
+        for start in range(0, count, PIECE_FRAMES):
+            stop = min(start + PIECE_FRAMES, count)
+            before = max(start - self._context, 0)
+            samples = self._run(z[:, before : stop + self._context])
+            pieces.append(samples[(start - before) * HOP : (stop - before) * HOP])
+        joined: Mono = np.concatenate(pieces)
+        return joined
+
+    def _run(self, z: Features) -> Mono:
         feed = {_INPUT: np.ascontiguousarray(z[None], np.float32)}
         (samples,) = self._session.run([_OUTPUT], feed)
         # onnxruntime approximates tanh, and passes 1 by its last bit.

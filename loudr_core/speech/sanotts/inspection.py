@@ -6,6 +6,7 @@ from pathlib import Path
 
 from loudr_core.errors import BundleError
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
+from loudr_core.speech.declared import manifest_of_family
 from loudr_core.speech.loudr1.files import is_file, is_folder
 from loudr_core.speech.protocol import VoiceInfo
 from loudr_core.speech.sanotts.configs import HOP, SAMPLE_RATE_HZ
@@ -15,8 +16,6 @@ from loudr_core.speech.sanotts.package import Package, open_package
 __all__ = ["describe", "recognises", "verify"]
 
 _COMPONENTS = ("duration", "acoustic", "decoder")
-_KNOWN_PARAMETERS = {"de-thorsten-1p57m": 1_565_324}
-"""What upstream says of a release, against which one that bears its name is held."""
 
 
 def recognises(path: Path) -> bool:
@@ -118,16 +117,17 @@ def _is_root_a(folder: Path) -> bool:
 
 
 def _release(package: Package, *, official: bool) -> Iterator[BundleCheck]:
-    wanted = _KNOWN_PARAMETERS.get(package.name)
-    if wanted is None:
+    """Yield how a package compares with what is known of the release that it says it is."""
+    known = manifest_of_family("sanotts").get("releases", {}).get(package.name)
+    if known is None:
         if official:
             detail = f"{package.name!r} is no release that loudr has facts about"
             yield BundleCheck(what="release", state="unlisted", good=False, detail=detail)
         return
-    good = package.parameters == wanted
-    yield BundleCheck(
-        what="release",
-        state="ok" if good else "mismatch",
-        good=good,
-        detail=f"{package.parameters:,} parameters, upstream says {wanted:,}",
-    )
+    found = {
+        "parameters": package.parameters,
+        "weights_bytes": (package.folder / package.weights_name).stat().st_size,
+    }
+    good = all(found[key] == known[key] for key in found)
+    detail = "; ".join(f"{key} {found[key]:,}, upstream says {known[key]:,}" for key in found)
+    yield BundleCheck(what="release", state="ok" if good else "mismatch", good=good, detail=detail)

@@ -6,6 +6,7 @@ from loudr_core.speech.sanotts.configs import AcousticConfig, DecoderConfig, Dur
 
 __all__ = [
     "BRANCHES",
+    "PRE_KERNEL",
     "STAGES",
     "Shapes",
     "acoustic_shapes",
@@ -21,7 +22,8 @@ STAGES: Final = ((16, 8, 4), (16, 8, 4), (8, 4, 2))
 BRANCHES: Final = ((3, 1, 2), (5, 2, 6), (7, 3, 12))
 """Kernel and the two dilations of each branch of a residual bank."""
 
-_PRE_KERNEL: Final = 7
+PRE_KERNEL: Final = 7
+"""Of the first projection and of the last."""
 
 
 def duration_shapes(config: DurationConfig) -> Shapes:
@@ -61,7 +63,7 @@ def acoustic_shapes(config: AcousticConfig) -> Shapes:
 
 def decoder_shapes(config: DecoderConfig) -> Shapes:
     """Return the tensors of a decoder student, those of its post filter included."""
-    shapes = _conv("pre", config.channels[0], config.in_channels, _PRE_KERNEL)
+    shapes = _conv("pre", config.channels[0], config.in_channels, PRE_KERNEL)
     for stage, (kernel, _, _) in enumerate(STAGES):
         before, after = config.channels[stage : stage + 2]
         shapes[f"up{stage}.weight"] = (before, after, kernel)
@@ -71,7 +73,7 @@ def decoder_shapes(config: DecoderConfig) -> Shapes:
             prefix = f"res{stage}.0.blocks.{place}"
             for part in ("conv1", "conv2"):
                 shapes |= _conv(f"{prefix}.{part}", after, after, BRANCHES[branch][0])
-    shapes |= _conv("post", 1, config.channels[3], _PRE_KERNEL)
+    shapes |= _conv("post", 1, config.channels[3], PRE_KERNEL)
     if count := config.filter_channels:
         shapes |= _conv("post_filter.in_conv", count, 1, config.filter_kernel)
         for layer in range(config.filter_layers):
