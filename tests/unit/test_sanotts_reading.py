@@ -1,7 +1,10 @@
 """Words to phonemes: the marks of a book, the letters as phonemes, espeak-ng both ways."""
 
+import difflib
 import importlib.metadata
+import shutil
 import stat
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +217,25 @@ def test_a_program_that_hangs_is_given_up(program: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("loudr_core.speech.espeak_binary._LIMIT_S", 0.2)
     with pytest.raises(SynthesisError, match="gave no answer"):
         reader.phonemize("ab", "de")
+
+
+@pytest.mark.parametrize(
+    ("voice", "text"),
+    [
+        ("de", "Es war einmal ein alter Mann, der lebte allein am Meer; niemand kam. Warum? Cool!"),
+        ("en-us", "Nobody spoke, and the rain came down. Who is there? It was closed: he left!"),
+    ],
+)
+def test_an_installed_program_reads_as_piper_does(
+    voice: str, text: str, piper: PiperEspeak
+) -> None:
+    if shutil.which("espeak-ng") is None:
+        pytest.skip("no program espeak-ng on PATH")
+    found = [unicodedata.normalize("NFD", s) for s in EspeakBinary().phonemize(text, voice)]
+    wanted = piper.phonemize(text, voice)
+    assert [s[-1] for s in found] == [s[-1] for s in wanted]
+    likeness = difflib.SequenceMatcher(None, " ".join(found), " ".join(wanted)).ratio()
+    assert likeness > 0.95
 
 
 @pytest.mark.parametrize(
