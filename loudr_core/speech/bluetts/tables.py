@@ -165,7 +165,8 @@ def _read_npz(path: Path) -> dict[str, NDArray[np.generic]]:
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise BundleError(f"{path} is above {_MOST_BYTES >> 20} MiB", path=str(path))
-        with np.load(path, allow_pickle=False) as found:
+        # Opened here: numpy leaves a file open that looks like an archive and is none.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
             if not isinstance(found, Mapping):
                 raise ValueError("one array without a name")
             return {name: found[name] for name in found}
