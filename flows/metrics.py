@@ -12,14 +12,16 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from loudr_core.errors import ConfigError
+from loudr_core.errors import ConfigError, LoudrError
 from loudr_core.render.book import BookRender
 from loudr_core.render.progress import Counts, Progress
+from loudr_core.render.speak import Interrupted
 
-__all__ = ["RenderMetrics", "count_book", "count_finding", "observe", "serve"]
+__all__ = ["RenderMetrics", "count_book", "count_finding", "counting", "observe", "serve"]
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +104,21 @@ def observe(render: BookRender, *, host: str, port: int | None) -> None:
 def count_book(render: BookRender, outcome: str, code: str = "") -> None:
     """Count a book that is over: `RenderMetrics.end`."""
     _metrics.end(render, outcome, code)
+
+
+@contextmanager
+def counting(render: BookRender) -> Iterator[None]:
+    """Count what becomes of a book while the block renders it."""
+    try:
+        yield
+    except Interrupted:
+        count_book(render, "stopped")
+        raise
+    except Exception as error:
+        known = isinstance(error, LoudrError)
+        count_book(render, "failed", type(error).__name__ if known else "bug")
+        raise
+    count_book(render, "done")
 
 
 def count_finding(code: str) -> None:

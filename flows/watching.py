@@ -15,12 +15,10 @@ from flows import artifacts, metrics
 from flows.artifacts import BookArtifacts
 from flows.costs import Price, Spent
 from flows.events import CondemnedSegments, FailureReport, book_done
-from loudr_core.errors import LoudrError
 from loudr_core.jobs.plan import Plan
 from loudr_core.render.book import BookRender
 from loudr_core.render.finish import Mastered, levels_json
 from loudr_core.render.result import RenderResult
-from loudr_core.render.speak import Interrupted
 
 __all__ = ["Watch", "pause_s", "watching"]
 
@@ -105,7 +103,6 @@ class Watch:
             result, self._render.jobs, self._render.choices, levels, spent, report=report
         )
         book_done(plan, result, spent)
-        metrics.count_book(self._render, "done")
 
     def close(self) -> None:
         """Stop looking, and show how far it came."""
@@ -168,13 +165,7 @@ def watching(
     """Look after a render while the block runs, and count what becomes of its book."""
     watch = Watch(render, report, price, on_stage)
     try:
-        yield watch
-    except Interrupted:
-        metrics.count_book(render, "stopped")
-        raise
-    except Exception as error:
-        known = isinstance(error, LoudrError)
-        metrics.count_book(render, "failed", type(error).__name__ if known else "bug")
-        raise
+        with metrics.counting(render):
+            yield watch
     finally:
         watch.close()

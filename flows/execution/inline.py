@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from flows import metrics
 from flows.execution.protocol import OnStage
 from loudr_core.render.book import BookRender
 from loudr_core.render.result import RenderResult
@@ -14,14 +15,15 @@ class Inline:
 
     def run(self, render: BookRender, dest: str | Path | None, on_stage: OnStage) -> RenderResult:
         """Return the result of the book."""
-        render.plan()
-        on_stage("speaking")
-        render.start_speaking()
-        for number in dict.fromkeys(job.chapter for job in render.jobs):
-            render.measure(number)
-        for shard in render.shards:
-            render.speak(shard)
-        on_stage("mastering")
-        render.master()
-        on_stage("publishing")
-        return render.publish(dest)
+        with metrics.counting(render):
+            render.plan()
+            on_stage("speaking")
+            render.start_speaking()
+            for number in dict.fromkeys(job.chapter for job in render.jobs):
+                render.measure(number)
+            for shard in render.shards:
+                render.speak(shard)
+            on_stage("mastering")
+            render.master()
+            on_stage("publishing")
+            return render.publish(dest)
