@@ -10,7 +10,8 @@ from bluetts import LEVEL, MEAN, STD, SYMBOLS, tables_of, write_bundle
 from loudr_core.errors import ConfigError
 from loudr_core.noise import gaussian_field
 from loudr_core.speech.bluetts.bundle import open_blue_bundle
-from loudr_core.speech.bluetts.model import MOST_TOKENS, BlueModel, TooLong
+from loudr_core.speech.bluetts.findings import sound_findings
+from loudr_core.speech.bluetts.model import MOST_TOKENS, BlueModel, TooLong, Utterance
 from loudr_core.speech.bluetts.recipe import Recipe, fold
 from loudr_core.speech.protocol import Speech, SpeechRequest
 from loudr_core.speech.registry import open_engine
@@ -191,6 +192,17 @@ def test_what_is_no_speech_is_an_error(flaw: str, said: str, speak: Callable[...
     speech = speak("ðə lˈæmp wɛnt ˈaʊt ɔf", flaw=flaw)
     assert speech.samples is None
     assert said in speech.error
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(0.5, True), (1.5, False), (4.0, False), (9.0, True)]
+)
+def test_trap_a_swallowed_word_shows_in_the_pace(seconds: float, told: bool) -> None:
+    samples = np.full(1000, 0.1, np.float32)
+    passes = [Utterance(samples=samples, seconds=seconds / 2.0, tokens=50)]
+    found = list(sound_findings(passes, samples, speed=2.0))
+    assert [finding.code for finding in found] == (["speech-pace"] if told else [])
+    assert all("pace_blend 0.3" in finding.message for finding in found)
 
 
 def test_silence_condemns_the_take(speak: Callable[..., Speech]) -> None:

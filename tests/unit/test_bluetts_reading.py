@@ -56,6 +56,7 @@ def test_trap_a_tie_without_a_ligature_is_an_error() -> None:
         ("Ёлка и самолёт.", "+Ёлка и самол+ёт."),
         ("з+амок, мёд", "з+амок, м+ёд"),
         ("+ёлка", "+ёлка"),
+        ("чёрно-жёлтый", "чёрно-ж+ёлтый"),
         ("трёхколёсный", "трёхкол+ёсный"),
         ("ну́ во́т", "ну́ во́т"),
         (unicodedata.normalize("NFD", "мёд"), "м+ёд"),
@@ -176,6 +177,25 @@ def test_trap_espeak_never_reads_russian(
     with pytest.raises(DeviceError, match="RUAccent and RUPhon cannot be loaded"):
         reader.read("слово", "ru")
     assert len(seen) == 4
+
+
+def test_trap_one_espeak_serves_all_languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[object] = []
+
+    class Espeak:
+        identity = {"phonemizer": "stand-in"}  # noqa: RUF012  # as the real one's property
+
+        def __init__(self) -> None:
+            made.append(self)
+
+        def phonemize(self, text: str, voice: str) -> list[str]:
+            return ["a."]
+
+    monkeypatch.setattr(reading, "PiperEspeak", Espeak)
+    reader = BlueReader("piper")
+    for language in ("en", "de", "en", "it"):
+        reader.read("a", language)
+    assert len(made) == 1
 
 
 def test_figures_are_refused_where_no_front_end_spells_them() -> None:

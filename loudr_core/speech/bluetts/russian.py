@@ -21,7 +21,7 @@ _TIES: Final = {
     "t~s": "ʦ", "t~ɕ": "ʧ", "t~ʂ": "ʧ", "t~ʃ": "ʧ", "d~z": "ʣ", "d~ʐ": "ʤ", "d~ʑ": "ʤ", "d~ʒ": "ʤ",
 }  # fmt: skip
 _TIE: Final = re.compile("|".join(map(re.escape, _TIES)))
-_WORD: Final = re.compile(r"[^\W\d_]+(?:[+\-][^\W\d_]+)*|\+[^\W\d_]+(?:[+\-][^\W\d_]+)*")
+_WORD: Final = re.compile(r"\+*[^\W\d_]+(?:[+\-]+[^\W\d_]+)*")
 _EDGES: Final = re.compile(r"^(\W*)(.*?)([^\w]*)$", re.DOTALL)
 
 
