@@ -51,8 +51,16 @@ def ask(server: ApiServer) -> Ask:
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return json.load(answer)
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                with urllib.request.urlopen(request, timeout=60) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                # A server that has just begun may find its tables locked; clients ask again.
+                if error.code != 503 or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
 
     return post
 
