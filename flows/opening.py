@@ -99,7 +99,7 @@ def open_render(
         cancel=cancel or threading.Event(),
     )
     if shards is not None:
-        shards.attach(render.plan)
+        shards.attach(render.plan, render.cancel)
     metrics.observe(render, host=settings.metrics_host, port=settings.metrics_port)
     return render
 

@@ -180,6 +180,7 @@ class BookPool:
     def __init__(self, pool: ShardPool) -> None:
         self._pool = pool
         self._plan: Callable[[], Plan] | None = None
+        self._cancel = threading.Event()
         self._campaign: Campaign | None = None
         self._notes: deque[tuple[Order, Future[Outcome]]] = deque()
         self._open: dict[str, tuple[Order, Future[Outcome]]] = {}
@@ -189,9 +190,12 @@ class BookPool:
         self._guard = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="shards", daemon=True)
 
-    def attach(self, plan: Callable[[], Plan]) -> None:
-        """Say where the plan is to be had; it is asked for after the first order."""
-        self._plan = plan
+    def attach(self, plan: Callable[[], Plan], cancel: threading.Event) -> None:
+        """Say where the plan is to be had, once there is an order, and what stops the render.
+
+        Whoever waits for the orders may be slow to give up, so runs are called off from here.
+        """
+        self._plan, self._cancel = plan, cancel
 
     def info(self, timeout_s: float | None = None) -> EngineInfo:
         """Return what the engine is, as `ShardPool.info`."""
@@ -211,6 +215,9 @@ class BookPool:
         with self._guard:
             if self._fatal is not None:
                 raise self._fatal
+            if self._cancel.is_set():
+                future.cancel()
+                return future
             if self._stop.is_set():
                 raise ValueError("the pool is closed")
             self._notes.append((order, future))
@@ -235,10 +242,12 @@ class BookPool:
                 raise ValueError("attach() was not called")
             plan = self._plan()
             self._campaign = self._begin(plan)
-            while not self._stop.is_set():
+            while not (self._stop.is_set() or self._cancel.is_set()):
                 self._take_in(plan, self._campaign)
                 self._campaign.round()
                 self._wake.wait(self._pool.terms.poll_s if self._open else None)
+            with self._guard:
+                self._stop.set()
             self._campaign.end()
             if not self._open:
                 clear_shards(self._pool.store, plan.folder, self._pool.owner)

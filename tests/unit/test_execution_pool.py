@@ -183,10 +183,12 @@ def start() -> Iterator[Callable[..., tuple[ShardPool, Machines]]]:
         each.__exit__()
 
 
-def give(pool: ShardPool, count: int = 40) -> "dict[str, Future[Outcome]]":
+def give(
+    pool: ShardPool, count: int = 40, cancel: threading.Event | None = None
+) -> "dict[str, Future[Outcome]]":
     book = pool.for_book()
     plan: Any = Plan()
-    book.attach(lambda: plan)
+    book.attach(lambda: plan, cancel or threading.Event())
     return {each.id: book.submit(each) for each in map(order, range(count))}
 
 
@@ -326,6 +328,20 @@ def test_closing_calls_off_what_is_not_finished(start: Callable[..., Any]) -> No
     assert machines.called_off == [machines.requests[0].key]
     with pytest.raises(CancelledError):
         futures["c001-s0004"].result(5)
+
+
+def test_a_render_that_is_stopped_calls_off_its_runs_at_once(start: Callable[..., Any]) -> None:
+    """Also when nobody closes the pool for a while."""
+    pool, machines = start(lambda request: -1)
+    cancel = threading.Event()
+    futures = give(pool, 5, cancel)
+    while not machines.requests:
+        time.sleep(0.01)
+    cancel.set()
+    with pytest.raises(CancelledError):
+        futures["c001-s0004"].result(5)
+    assert machines.called_off == [machines.requests[0].key]
+    assert give(pool, 1, cancel)["c001-s0000"].cancelled()
 
 
 def test_orders_belong_to_a_book(start: Callable[..., Any]) -> None:
