@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -111,7 +112,18 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_manifest(tmp_path: Path) -> None:
-    assert "manifest.json cannot be read (No such file" in _refusal(tmp_path).message
+    assert "manifest.json is not there, or no file" in _refusal(tmp_path).message
+
+
+def test_a_name_that_is_too_long_for_a_file(tmp_path: Path) -> None:
+    assert "cannot be read (File name too long)" in _refusal(tmp_path / ("n" * 300)).message
+
+
+@pytest.mark.parametrize("name", ["manifest.json", CONFIG_NAME, WEIGHTS_NAME])
+def test_a_pipe_is_not_waited_for(name: str, folder: Path) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert name in _refusal(folder).message
 
 
 def test_missing_weights(folder: Path) -> None:
@@ -121,7 +133,7 @@ def test_missing_weights(folder: Path) -> None:
 
 def test_a_missing_phoneme_config(folder: Path) -> None:
     (folder / CONFIG_NAME).unlink()
-    assert f"{CONFIG_NAME} cannot be read" in _refusal(folder).message
+    assert f"{CONFIG_NAME} is not there, or no file" in _refusal(folder).message
 
 
 def test_truncated_weights_say_both_sizes(folder: Path) -> None:
@@ -191,6 +203,8 @@ def test_a_file_outside_the_package_is_refused(key: str, name: str, folder: Path
         ({"components": REMOVED}, "components"),
         ({"components": {}}, "components.duration"),
         ({"voice": 3}, "voice"),
+        ({"voice": "wren\nrook"}, "voice"),
+        ({"package_name": "\x1b[31m"}, "package_name"),
     ],
 )
 def test_a_wrong_key_is_named(changes: dict[str, Any], key: str, tmp_path: Path) -> None:
@@ -227,6 +241,7 @@ CONFIG_FAULTS: list[tuple[str, str, Any, str]] = [
     ("decoder", "res_bank_scale_mode", "mean", "must be 'kept' or 'teacher'"),
     ("decoder", "post_filter_kernel", 8, "must be odd"),
     ("decoder", "post_filter_scale", "big", "must be a number"),
+    ("decoder", "post_filter_scale", float("nan"), "must be finite"),
 ]
 
 
@@ -278,8 +293,8 @@ def test_an_adapter_of_another_kind(change: dict[str, Any], said: str, tmp_path:
 
 TENSOR_FAULTS: list[tuple[dict[str, Any], str, str]] = [
     ({"nbytes": 7}, "nbytes", "is 7, but [8] of float16 are 16"),
-    ({"offset_bytes": 10**9}, "offset_bytes", "lie outside the"),
-    ({"offset_bytes": -2}, "offset_bytes", "lie outside the"),
+    ({"offset_bytes": 10**9}, "offset_bytes", "lie outside the file of"),
+    ({"offset_bytes": -2}, "offset_bytes", "lie outside the file of"),
     ({"dtype": "bfloat16"}, "dtype", "must be 'float16' or"),
     ({"dtype": "float32"}, "nbytes", "of float32 are 32"),
     ({"shape": [2, 4]}, "shape", "is [2, 4], the config asks for [8]"),
@@ -373,6 +388,8 @@ def test_weights_that_are_not_finite_are_named(value: float, folder: Path) -> No
         ({"phoneme_id_map": []}, "phoneme_id_map"),
         ({"phoneme_type": "espeak", "espeak": {}}, "espeak.voice"),
         ({"phoneme_type": 3}, "phoneme_type"),
+        ({"espeak": {"voice": "../../etc/passwd"}}, "espeak.voice"),
+        ({"espeak": {"voice": "-de"}}, "espeak.voice"),
         ({"espeak": "de"}, "espeak"),
     ],
 )

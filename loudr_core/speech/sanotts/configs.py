@@ -4,6 +4,7 @@ A value that nobody has seen at work is refused by its key: a student of another
 and speak noise. Keys that only tell how a student was trained are not read.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -194,8 +195,15 @@ def read_decoder(config: Section) -> DecoderConfig:
         filter_channels=filter_channels,
         filter_layers=_size(config, "post_filter_layers", least=0, most=_MOST_DEEP, default=0),
         filter_kernel=_kernel(config, "post_filter_kernel", default=9),
-        filter_scale=config.number("post_filter_scale", 0.25),
+        filter_scale=_filter_scale(config),
     )
+
+
+def _filter_scale(config: Section) -> float:
+    scale = config.number("post_filter_scale", 0.25)
+    if not math.isfinite(scale):
+        raise config.fault("post_filter_scale", f"must be finite, found {scale}")
+    return scale
 
 
 def _refuse_other_decoders(config: Section) -> None:

@@ -146,7 +146,7 @@ class SanottsEngine:
                 "adapter": _ADAPTER_VERSION,
                 "manifest": package.manifest_sha256,
                 "weights": package.weights_sha256,
-                "phonemes": package.phonemes_sha256,
+                "phonemes": package.phonemes.sha256,
                 "reader": self._reader.identity,
                 "decoder": self._options["decoder"],
                 "threads": self._options["threads"],

@@ -26,9 +26,10 @@ def manifest_of(folder: Path) -> bytes:
     BundleError
         It is missing, cannot be read, or is far too large.
     """
-    return read_whole(
-        folder / MANIFEST, most_bytes=_MOST_MANIFEST_BYTES, advice="give the folder of a package"
-    )
+    path, advice = folder / MANIFEST, "give the folder of a package"
+    if not is_file(path):  # opening a pipe would wait for somebody to write
+        raise BundleError(f"{path} is not there, or no file: {advice}", path=str(path))
+    return read_whole(path, most_bytes=_MOST_MANIFEST_BYTES, advice=advice)
 
 
 def look_alike(path: Path) -> str:
@@ -76,6 +77,8 @@ def refuse_look_alike(path: Path) -> None:
 
 
 def _json(path: Path) -> dict[str, object]:
+    if not is_file(path):
+        return {}
     try:
         value = json.loads(read_whole(path, most_bytes=_MOST_MANIFEST_BYTES, advice=""))
     except (ValueError, RecursionError, BundleError):

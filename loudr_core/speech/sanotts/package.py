@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
-from loudr_core.speech.loudr1.files import is_file
+from loudr_core.speech.loudr1.files import is_file, is_folder
 from loudr_core.speech.loudr1.json_values import Section, parse_object, shown
 from loudr_core.speech.sanotts.configs import (
     HOP,
@@ -66,7 +66,7 @@ class Package:
         Pace of the voice: above 1 is slower.
     weights_name, phonemes_name : str
         Of those files in the folder.
-    weights_sha256, manifest_sha256, phonemes_sha256 : str
+    weights_sha256, manifest_sha256 : str
     tensors : mapping
         Component (`duration`, `acoustic`, `decoder`) to its tensors by name, float32.
     findings : tuple of Finding
@@ -83,7 +83,6 @@ class Package:
     phonemes_name: str
     weights_sha256: str
     manifest_sha256: str
-    phonemes_sha256: str
     phonemes: PhonemeConfig
     duration: DurationConfig
     acoustic: AcousticConfig
@@ -119,7 +118,7 @@ def open_package(path: Path) -> Package:
         It is missing, something else, damaged, or its parts do not fit together; the error names
         the file, and the manifest's key.
     """
-    if not path.exists():
+    if not (is_file(path) or is_folder(path)):
         raise BundleError(f"{path} is not there: give the folder of a package", path=str(path))
     refuse_look_alike(path)
     folder = path.parent if is_file(path) else path
@@ -139,19 +138,18 @@ def open_package(path: Path) -> Package:
     language, findings = language_of(manifest.text("language", ""), phonemes.espeak_voice)
     if not language:
         raise manifest.fault("language", "names no language, and neither does espeak.voice")
-    name = manifest.text("package_name", "") or folder.resolve().name
+    name = _shown_name(manifest, "package_name") or folder.resolve().name
     package = Package(
         folder=folder,
         name=name,
-        voice=manifest.text("voice", "") or name,
+        voice=_shown_name(manifest, "voice") or name,
         language=language,
-        licence=manifest.text("license", "") or manifest.text("licence", ""),
+        licence=_shown_name(manifest, "license") or _shown_name(manifest, "licence"),
         length_scale=_length_scale(manifest.section("inference")),
         weights_name=weights.name,
         phonemes_name=config_path.name,
         weights_sha256=digest,
         manifest_sha256=hashlib.sha256(content).hexdigest(),
-        phonemes_sha256=hashlib.sha256(config_path.read_bytes()).hexdigest(),
         phonemes=phonemes,
         duration=students[0],
         acoustic=students[1],
@@ -219,6 +217,14 @@ def _length_scale(inference: Section) -> float:
     if not low <= scale <= high:
         raise inference.fault("duration_length_scale", f"must be {low} to {high}, found {scale}")
     return scale
+
+
+def _shown_name(manifest: Section, key: str) -> str:
+    """Return a text that people are shown, which must keep to its line."""
+    name = manifest.text(key, "")
+    if not name.isprintable():
+        raise manifest.fault(key, f"must be one printable line, found {shown(name)}")
+    return name
 
 
 def _check_total(manifest: Section, package: Package) -> None:

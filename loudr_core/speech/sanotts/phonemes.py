@@ -4,6 +4,8 @@ A row of ids is start, pad, then each phoneme and a pad, then end. What the voic
 an id that its students were never taught, is left out with its pad and counted.
 """
 
+import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from loudr_core.errors import SynthesisError
-from loudr_core.speech.loudr1.files import read_whole
+from loudr_core.errors import BundleError, SynthesisError
+from loudr_core.speech.loudr1.files import is_file, read_whole
 from loudr_core.speech.loudr1.json_values import Section, parse_object, shown
 from loudr_core.speech.sanotts.configs import needed
 
@@ -32,6 +34,7 @@ __all__ = [
 PAD, START, END = 0, 1, 2
 _RESERVED: Final = {"_": PAD, "^": START, "$": END}
 _MOST_ID: Final = 1 << 20
+_ESPEAK_VOICE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9/+_-]{0,60}")
 _MOST_UNKNOWN: Final = 0.1
 """Share of a sentence's sounds without an id above which phonemiser and voice do not match."""
 
@@ -49,11 +52,14 @@ class PhonemeConfig:
         The voice that espeak-ng reads with, such as `de`; empty where there is none.
     ids : mapping of str to int
         Phoneme, one or more code points, to its id.
+    sha256 : str
+        Of the file.
     """
 
     kind: str
     espeak_voice: str
     ids: Mapping[str, int]
+    sha256: str = ""
 
     @property
     def longest(self) -> int:
@@ -87,13 +93,18 @@ def read_phoneme_config(path: Path) -> PhonemeConfig:
     BundleError
         The file is missing or not JSON, or a key is missing or wrong.
     """
-    text = read_whole(path, most_bytes=4 << 20, advice="copy the package again")
+    advice = "copy the package again"
+    if not is_file(path):
+        raise BundleError(f"{path} is not there, or no file: {advice}", path=str(path))
+    text = read_whole(path, most_bytes=4 << 20, advice=advice)
     what = "phoneme config"
     config = Section(parse_object(text, what=what, path=path), path=path, what=what)
     kind = config.text("phoneme_type", "espeak")
     espeak_voice = config.section("espeak").text("voice", "")
     if kind == "espeak" and not espeak_voice:
         raise config.fault("espeak.voice", "is missing")
+    if espeak_voice and not _ESPEAK_VOICE.fullmatch(espeak_voice):
+        raise config.fault("espeak.voice", f"is no name of a voice: {shown(espeak_voice)}")
     needed(config, "phoneme_id_map")
     ids = _id_map(config.section("phoneme_id_map"), config.get("phoneme_id_map"))
     for symbol, wanted in _RESERVED.items():
@@ -101,7 +112,9 @@ def read_phoneme_config(path: Path) -> PhonemeConfig:
             raise config.fault(
                 f"phoneme_id_map.{symbol}", f"must be [{wanted}], found {shown(ids.get(symbol))}"
             )
-    return PhonemeConfig(kind=kind, espeak_voice=espeak_voice, ids=ids)
+    return PhonemeConfig(
+        kind=kind, espeak_voice=espeak_voice, ids=ids, sha256=hashlib.sha256(text).hexdigest()
+    )
 
 
 def _id_map(section: Section, values: object) -> dict[str, int]:

@@ -127,12 +127,13 @@ def _array(entry: Section, name: str, blob: Blob) -> NDArray[Any]:
     wanted = math.prod(shape) * dtype.itemsize
     if count != wanted:
         raise entry.fault(
-            "nbytes", f"of {name!r} is {count}, but {list(shape)} of {dtype.name} are {wanted}"
+            "nbytes",
+            f"of {name!r} is {shown(count)}, but {list(shape)} of {dtype.name} are {wanted}",
         )
     if start < 0 or start + count > len(blob):
         raise entry.fault(
             "offset_bytes",
-            f"of {name!r} is {start}: its {count} bytes lie outside the {len(blob)} of the file",
+            f"of {name!r} is {shown(start)}: its {count} bytes lie outside the file of {len(blob)}",
         )
     # Copied before it is viewed in its type: an offset may be one that the type cannot stand at.
     raw = blob[start : start + count].tobytes()
