@@ -53,6 +53,7 @@ def test_trap_ascii_look_alikes_have_ids_and_are_put_right() -> None:
     assert found.text == " zɐmˈok ɡaːtə: 'ok' "
     assert found.repaired == ("g → ɡ", "' → ˈ", ": → ː")
     assert prepare("a: b").repaired == ()
+    assert prepare("kas:ə", repair_length=False).text == " kas:ə. "
 
 
 def test_trap_plain_text_is_not_ipa() -> None:

@@ -169,6 +169,12 @@ def test_trap_italian_lasts_longer_and_the_report_says_so(speak: Callable[..., S
     assert len(plain.samples) == len(english.samples)
 
 
+def test_russian_keeps_the_colons_of_its_training(speak: Callable[..., Speech]) -> None:
+    for language, repaired in (("en", True), ("ru", False)):
+        speech = speak("kas:ə kas:ə", request={"language": language})
+        assert ("speech-repaired-phonemes" in _codes(speech)) is repaired
+
+
 def test_trap_unknown_symbols_are_an_error_with_a_report(speak: Callable[..., Speech]) -> None:
     text = "ðə lˈæmp ɧɧ wɛnt ʘˈaʊt"
     speech = speak(text)

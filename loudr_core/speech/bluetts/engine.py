@@ -133,7 +133,9 @@ def open_bluetts(
         open_blue_bundle(bundle),
         recipe,
         reader,
-        prepare=lambda text: prepare(text, form=form, pad_spaces=pad_spaces),
+        prepare=lambda text, language: prepare(
+            text, form=form, pad_spaces=pad_spaces, repair_length=language != "ru"
+        ),
         text_options={"unicode_form": form, "pad_spaces": pad_spaces, "unknown": unknown},
         provider=provider,
         threads=threads,
@@ -149,7 +151,7 @@ class BlueEngine:
     recipe : Recipe
     reader : BlueReader
     prepare : callable
-        From IPA to what is encoded.
+        From IPA and a primary subtag to what is encoded.
     text_options : dict
         `unknown`, and whatever else the result of `prepare` depends on.
     provider, threads
@@ -171,7 +173,7 @@ class BlueEngine:
         recipe: Recipe,
         reader: BlueReader,
         *,
-        prepare: Callable[[str], Prepared],
+        prepare: Callable[[str, str], Prepared],
         text_options: Mapping[str, object],
         provider: str = "cpu",
         threads: int = 1,
@@ -291,7 +293,8 @@ class BlueEngine:
             piece = waiting.pop(0)
             if not any(map(str.isalnum, piece)):  # a mark that a cut left alone
                 continue
-            part = self._part(piece if given else self._reader.read(piece, language))
+            ipa = piece if given else self._reader.read(piece, language)
+            part = self._part(ipa, language)
             if len(part.ids) <= MOST_TOKENS:
                 parts.append(part)
             elif " " not in piece:
@@ -303,8 +306,8 @@ class BlueEngine:
                 waiting[:0] = cut_passes(piece, len(piece) - 1)
         return parts
 
-    def _part(self, ipa: str) -> _Part:
-        prepared = self._prepare(ipa)
+    def _part(self, ipa: str, language: str) -> _Part:
+        prepared = self._prepare(ipa, language)
         coverage = self._model.vocabulary.encode(prepared.text)
         if coverage.unknown and self._text_options["unknown"] == "strict":
             raise SynthesisError(

@@ -66,7 +66,9 @@ def check_form(form: str) -> Form:
     return cast(Form, form)
 
 
-def prepare(phonemes: str, *, form: Form = "NFD", pad_spaces: bool = True) -> Prepared:
+def prepare(
+    phonemes: str, *, form: Form = "NFD", pad_spaces: bool = True, repair_length: bool = True
+) -> Prepared:
     """Return IPA as the text encoder takes it.
 
     Parameters
@@ -77,6 +79,8 @@ def prepare(phonemes: str, *, form: Form = "NFD", pad_spaces: bool = True) -> Pr
         One of `FORMS`.
     pad_spaces : bool
         Whether a space stands before and after, as in the reference application.
+    repair_length : bool
+        Whether a colon between letters is taken for ː. Russian was taught with RUPhon's colons.
 
     Raises
     ------
@@ -85,7 +89,7 @@ def prepare(phonemes: str, *, form: Form = "NFD", pad_spaces: bool = True) -> Pr
     """
     text = unicodedata.normalize(form, _TAG.sub(" ", phonemes)).translate(_MARKS)
     text = _BEFORE_MARK.sub(r"\1", " ".join(_EMOJI.sub("", text).split()))
-    text, repaired = _linted(text)
+    text, repaired = _linted(text, repair_length)
     letters = [symbol for symbol in text if symbol.isalnum()]
     if not letters:
         raise SynthesisError("there is no sound to speak")
@@ -104,13 +108,14 @@ def prepare(phonemes: str, *, form: Form = "NFD", pad_spaces: bool = True) -> Pr
     )
 
 
-def _linted(text: str) -> tuple[str, tuple[str, ...]]:
+def _linted(text: str, repair_length: bool) -> tuple[str, tuple[str, ...]]:
     """Put ASCII look-alikes right where they can mean one thing only, and say which."""
     repaired = []
     if "g" in text:
         text = text.replace("g", "ɡ")
         repaired.append("g → ɡ")
-    for pattern, wrong, right in ((_STRESS, "'", "ˈ"), (_LENGTH, ":", "ː")):
+    marks = [(_STRESS, "'", "ˈ"), *([(_LENGTH, ":", "ː")] if repair_length else [])]
+    for pattern, wrong, right in marks:
         text, count = pattern.subn(right, text)
         if count:
             repaired.append(f"{wrong} → {right}")

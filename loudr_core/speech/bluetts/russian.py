@@ -29,7 +29,9 @@ def remap_ruphon_ipa(ipa: str) -> str:
     """Return RUPhon's IPA in the symbols of the vocabulary.
 
     Ties written with a tilde become ligatures (ч and тш are both ʧ), and the ASCII stress mark
-    becomes ˈ: as it stands, stress would be an apostrophe, which has an id and never shows.
+    becomes ˈ: as it stands, stress would be an apostrophe, which has an id and never shows. The
+    marks `+` and `_`, by which RUPhon joins sounds to one label, are none and go. Its colon, which
+    is length, stays: the card does not name it among what was changed for training.
 
     Parameters
     ----------
@@ -40,7 +42,8 @@ def remap_ruphon_ipa(ipa: str) -> str:
     SynthesisError
         A tie is left that has no ligature.
     """
-    text = _TIE.sub(lambda match: _TIES[match[0]], ipa).replace("'", "ˈ")
+    text = ipa.replace("'", "ˈ").replace("+", "").replace("_", "")
+    text = _TIE.sub(lambda match: _TIES[match[0]], text)
     if "~" in text:
         place = text.index("~")
         raise SynthesisError(

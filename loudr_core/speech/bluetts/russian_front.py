@@ -13,6 +13,7 @@ from loudr_core.speech.bluetts.russian import (
     mark_yo_stress,
     remap_ruphon_ipa,
 )
+from loudr_core.speech.sanotts.reading import plain_marks
 
 __all__ = ["EXTRA", "RussianFront", "russian_identity"]
 
@@ -42,8 +43,7 @@ class RussianFront:
 
             self._accent: Any = RUAccent()
             self._accent.load(omograph_model_size="turbo", use_dictionary=True, **place)
-            self._phon: Any = RUPhon()
-            self._phon.load("big", **place)
+            self._phon: Any = RUPhon.load("big", **place)  # a new object, not itself
         except Exception as error:  # the packages fail with whatever their libraries raise
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise DeviceError(
@@ -66,7 +66,8 @@ class RussianFront:
             A package fails.
         """
         try:
-            accented = mark_yo_stress(str(self._accent.process_all(text)))
+            # RUPhon takes a dash for a word and lets its letters model guess at it.
+            accented = mark_yo_stress(str(self._accent.process_all(plain_marks(text))))
             ipa = str(self._phon.phonemize(accented, put_stress=True, stress_symbol="'"))
         except Exception as error:
             reason = " ".join(str(error).split())[:200]
