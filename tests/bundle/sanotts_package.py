@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,15 @@ __all__ = [
 
 WEIGHTS_NAME = "weights.fp16.bin"
 CONFIG_NAME = "piper-phoneme-config.json"
-REMOVED = object()
+
+
+class _Sign(Enum):
+    """Looks the same in every process, as the names of tests must."""
+
+    REMOVED = "removed"
+
+
+REMOVED = _Sign.REMOVED
 """As a value in `changes`: the key is left out."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzæçðøħŋœßɐɑɒɓɔɕɖəɚɛɜɟɡɣɨɪɫɬɭɯɲɹɾʀʁʂʃʉʊʌʏʒʔʲθχβᵻ"
