@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from bluetts import style_of, tables_of, write_bundle, write_npz
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loudr_core.errors import BundleError
 from loudr_core.speech.bluetts.bundle import open_blue_bundle
@@ -148,6 +150,7 @@ def test_digests_are_found_wherever_a_manifest_has_them(layout: str, tmp_path: P
         ({"std": None}, "array 'std' is missing; there are mean, normalizer_scale"),
         ({"mean": np.zeros((1, 128, 1), np.float32)}, r"'mean' is float32 \[1, 128, 1\], expected"),
         ({"mean": np.full((1, 144, 1), np.nan, np.float32)}, "'mean' is not finite"),
+        ({"mean": np.full((1, 144, 1), 1e300)}, "'mean' is not finite"),
         ({"std": np.zeros((1, 144, 1), np.float32)}, "'std' is not above 0 everywhere"),
         ({"normalizer_scale": np.float32(0)}, "'normalizer_scale' is 0, expected a number above 0"),
         ({"normalizer_scale": np.ones(3)}, r"'normalizer_scale' is no number: shape \[3\]"),
@@ -245,6 +248,11 @@ def test_a_voice_is_read_nested_or_flat(tmp_path: Path) -> None:
         ([0.0] * 12800, [50, 256], r"dims' must be \[1, 50, 256\], found \[50, 256\]"),
         ([float("nan")] * 12800, [1, 50, 256], "data' is not finite"),
         ([[0.0], [0.0, 1.0]], [1, 50, 256], "must be nested lists of numbers of even lengths"),
+        ([1e300] * 12800, [1, 50, 256], "data' is not finite"),
+        ([10**400] * 12800, [1, 50, 256], "must be nested lists of numbers"),
+        (["0.0"] * 12800, [1, 50, 256], "must be nested lists of numbers"),
+        ([{}], [1, 50, 256], "must be nested lists of numbers"),
+        ([], [1, 50, 256], "holds 0 numbers, dims ask 12800"),
         ("zero", [1, 50, 256], "must be a list, found 'zero'"),
     ],
 )
@@ -309,3 +317,22 @@ def test_the_pitch_is_measured(wanted: float) -> None:
     assert median_pitch_hz(np.zeros(44_100, np.float32), 44_100) is None
     noise = np.random.Generator(np.random.PCG64(1)).standard_normal(44_100)
     assert median_pitch_hz((0.2 * noise).astype(np.float32), 44_100) is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(place=st.integers(0, 1859), value=st.integers(0, 255), cut=st.booleans())
+def test_a_damaged_byte_is_a_bundle_error_or_no_matter(
+    place: int, value: int, cut: bool, bundle: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    content = bytearray((bundle / "stats.npz").read_bytes())
+    content[place] = value
+    path = tmp_path_factory.getbasetemp() / "damaged-stats.npz"
+    path.write_bytes(content[:place] if cut else content)
+    try:
+        stats = read_stats(path)
+    except BundleError as error:
+        assert "\n" not in error.message
+        assert str(path) in error.message
+    else:
+        assert np.isfinite(stats.mean).all()
+        assert stats.scale > 0

@@ -5,8 +5,8 @@ References
 BlueTTS specification, sections 1 and 7.
 """
 
+import io
 import math
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
-from loudr_core.speech.loudr1.files import read_whole, unreadable
+from loudr_core.speech.loudr1.files import read_whole
 from loudr_core.speech.loudr1.json_values import Section, parse_object
 
 __all__ = [
@@ -162,21 +162,18 @@ def read_unconditional(path: Path) -> Unconditional:
 
 
 def _read_npz(path: Path) -> dict[str, NDArray[np.generic]]:
+    content = read_whole(path, most_bytes=_MOST_BYTES, advice="fetch the bundle again")
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise BundleError(f"{path} is above {_MOST_BYTES >> 20} MiB", path=str(path))
-        # Opened here: numpy leaves a file open that looks like an archive and is none.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
+        # From memory: numpy leaves a file open that looks like an archive and is none.
+        with np.load(io.BytesIO(content), allow_pickle=False) as found:
             if not isinstance(found, Mapping):
                 raise ValueError("one array without a name")
             return {name: found[name] for name in found}
-    except FileNotFoundError as error:
-        raise unreadable(path, error) from None
-    except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
+    except Exception as error:  # whatever zipfile, zlib and numpy's parser of headers raise
         reason = " ".join(str(error).split())[:100] or type(error).__name__
         raise BundleError(
             f"{path} is no npz file ({reason}): fetch the bundle again", path=str(path)
-        ) from None
+        ) from error
 
 
 def _array(
@@ -192,9 +189,11 @@ def _array(
             f"is {array.dtype} {list(array.shape)}, expected float32 {list(shape)}: "
             "of another checkpoint?",
         )
-    if not np.isfinite(array).all():
+    with np.errstate(over="ignore"):  # said below
+        single = array.astype(np.float32)
+    if not np.isfinite(single).all():
         raise _fault(path, key, "is not finite")
-    return array.astype(np.float32)
+    return single
 
 
 def _fault(path: Path, key: str, problem: str) -> BundleError:

@@ -120,12 +120,15 @@ def _style(document: Section, key: str, shape: tuple[int, ...]) -> NDArray[np.fl
     if not isinstance(data, list):
         raise section.fault("data", f"must be a list, found {shown(data)}")
     try:
-        numbers = np.asarray(data, np.float64).reshape(-1)
-    except (ValueError, TypeError):  # ragged, or not of numbers
-        raise section.fault("data", "must be nested lists of numbers of even lengths") from None
+        numbers = np.asarray(data).reshape(-1)
+    except ValueError:  # ragged
+        numbers = np.array([None])
+    if numbers.dtype.kind not in "fiu":
+        raise section.fault("data", "must be nested lists of numbers of even lengths")
     if numbers.size != math.prod(shape):
         raise section.fault("data", f"holds {numbers.size} numbers, dims ask {math.prod(shape)}")
-    style = numbers.astype(np.float32).reshape(shape)
+    with np.errstate(over="ignore"):  # said below
+        style = numbers.astype(np.float32).reshape(shape)
     if not np.isfinite(style).all():
         raise section.fault("data", "is not finite")
     return style
