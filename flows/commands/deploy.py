@@ -8,8 +8,10 @@ from typing import Any
 from flows import prefect_environment
 from flows.commands.serve import SERVING, ServeOptions, environment_of, when, wishes_of
 from flows.configuration import Settings
+from flows.home import make_home
+from flows.named_server import asking_server, reach_server
 from flows.output import console, print_json, results
-from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.errors import ConfigError
 
 __all__ = ["run"]
 
@@ -30,20 +32,13 @@ def run(settings: Settings, options: ServeOptions, *, work_pool: str, json_out: 
             "set PREFECT_API_URL to the server whose workers are to run this; on one machine "
             "`loudr serve` needs no server"
         )
+    wishes = wishes_of(options, settings)
+    reach_server(url, otherwise="set PREFECT_API_URL to another")
     for name, value in SERVING.items():
         os.environ.setdefault(name, value)
-    prefect_environment.apply(settings.home.expanduser())
-    wishes = wishes_of(options, settings)
-    import httpx
-    from prefect.exceptions import PrefectException
-
-    try:
+    prefect_environment.apply(make_home(settings.home))
+    with asking_server():
         made = _register(wishes, work_pool, environment_of(options))
-    except (httpx.HTTPError, PrefectException, RuntimeError) as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise DeviceError(
-            f"the Prefect server at {url} did not take it: {said}", url=url
-        ) from error
     if json_out:
         print_json({"work_pool": work_pool, "deployments": made})
         return

@@ -2,10 +2,12 @@
 
 import os
 
+from flows import prefect_environment
 from flows.configuration import Settings
+from flows.home import make_home
+from flows.named_server import asking_server, reach_server
 from flows.opening import open_settings_store
 from flows.output import counted, print_json, results
-from loudr_core.errors import DeviceError
 from loudr_core.jobs.prune import PruneReport, prune_store
 
 __all__ = ["run"]
@@ -33,21 +35,12 @@ def _runs(settings: Settings, older_than_days: float, *, dry_run: bool) -> int |
     url = os.environ.get("PREFECT_API_URL")
     if not url:
         return None
-    from flows import prefect_environment
-
-    prefect_environment.apply(settings.home.expanduser())
-    import httpx
-
+    reach_server(url, otherwise="unset PREFECT_API_URL to prune the store alone")
+    prefect_environment.apply(make_home(settings.home))
     from flows.prune import prune_runs
 
-    try:
+    with asking_server():
         return prune_runs(older_than_days=older_than_days, dry_run=dry_run)
-    except httpx.HTTPError as error:
-        raise DeviceError(
-            f"no answer from the Prefect server at {url} ({error}): start it, or unset "
-            "PREFECT_API_URL to prune the store alone",
-            url=url,
-        ) from error
 
 
 def _show(went: PruneReport, runs: int | None) -> None:

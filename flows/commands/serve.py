@@ -17,6 +17,8 @@ from flows import prefect_environment, served
 from flows.api_server import ApiServer
 from flows.catalogue import Cron, Every, Wishes
 from flows.configuration import Settings
+from flows.home import make_home
+from flows.named_server import asking_server, reach_server
 from flows.output import console, results
 from loudr_core.errors import ConfigError, DeviceError
 from loudr_core.queue.watch import refuse_overlap
@@ -78,7 +80,7 @@ class ServeOptions:
 def run(settings: Settings, options: ServeOptions, *, port: int) -> int:
     """Serve until told to stop by Ctrl-C or SIGTERM."""
     wishes = wishes_of(options, settings)
-    home = settings.home.expanduser().absolute()
+    home = make_home(settings.home).absolute()
     os.environ |= {"LOUDR_HOME": str(home), **environment_of(options)}
     os.environ[served.VARIABLE] = str(os.getpid())
     with _working_in(home / "serve" / _EMPTY), _server(home / "serve", port) as ours:
@@ -165,7 +167,9 @@ def _server(home: Path, port: int) -> Iterator[bool]:
     for name, value in {**_LOG, **SERVING}.items():
         os.environ.setdefault(name, value)
     named = os.environ.get("PREFECT_API_URL")
-    prefect_environment.apply(home)
+    if named:
+        reach_server(named, otherwise="unset PREFECT_API_URL to have one started here")
+    prefect_environment.apply(make_home(home))
     if named:
         console.print(f"Prefect server: {named}", markup=False)
         yield False
@@ -208,14 +212,16 @@ def _serve(wishes: Wishes, *, ours: bool) -> None:
     from flows.orphans import close_orphans
 
     entries = chosen(wishes, served=True)
-    if ours:
-        close_orphans([entry.name for entry in entries])
-    ensure_automation([entry.name for entry in entries])
+    names = [entry.name for entry in entries]
     # Each deployment has its own limit here; one of the runner's would let renders hold up polls.
     runner = Runner(name="loudr", limit=None, pause_on_shutdown=True)
-    for entry in entries:
-        runner.add_deployment(to_prefect(entry))
-        results.print(f"  {entry.name:15} {when(entry.schedule)}", highlight=False)
+    with asking_server():
+        if ours:
+            close_orphans(names)
+        ensure_automation(names)
+        for entry in entries:
+            runner.add_deployment(to_prefect(entry))
+            results.print(f"  {entry.name:15} {when(entry.schedule)}", highlight=False)
     console.print("serving; Ctrl-C or SIGTERM stops it")
     with suppress(KeyboardInterrupt), _stopping(runner):
         asyncio.run(runner.start())

@@ -4,6 +4,7 @@ import json
 import random
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -155,11 +156,11 @@ def test_what_is_no_time_zone_is_said() -> None:
 
 
 def test_what_a_night_has_finished_is_found_again() -> None:
-    said = {
+    said: dict[str, Any] = {
         "sha256": "a" * 64, "profile": {"engine": "fake"}, "dest": "out", "chapters": None,
     }  # fmt: skip
     identity = night_id(**said, allow_gaps=False)
-    others = [
+    others: list[dict[str, Any]] = [
         {**said, "sha256": "b" * 64},
         {**said, "profile": {"engine": "other"}},
         {**said, "dest": None},
