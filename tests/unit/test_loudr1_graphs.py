@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 
 from loudr_core.errors import BundleError, SynthesisError
 from loudr_core.speech.loudr1.algorithm import Algorithm
+from loudr_core.speech.loudr1.bundle import open_bundle
 from loudr_core.speech.loudr1.graphs import Graph, Signature, open_graphs, signatures
 from loudr_core.speech.session import Port
 
@@ -45,7 +46,11 @@ def write(tmp_path: Path) -> Write:
             helper.make_node("Concat", [x, x], ["grown"], axis=1),
         ]
         inputs = [value["x"], value["n"], *changes.pop("more", [])]
-        graph = helper.make_graph(nodes, "g", inputs, [value["grown"], value["y"]])
+        outputs = [value["grown"], value["y"]]
+        for name in changes.pop("surplus", ()):
+            nodes.append(helper.make_node("Identity", [x], [name]))
+            outputs.append(helper.make_tensor_value_info(name, *declared["x"]))
+        graph = helper.make_graph(nodes, "g", inputs, outputs)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
         path = tmp_path / "double.onnx"
         onnx.save(model, path)
@@ -81,7 +86,8 @@ FLOAT, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE
     ("changes", "said"),
     [
         ({"renamed": {"x": "embeds"}}, "has an input 'embeds' that nothing is known of"),
-        ({"renamed": {"y": "z"}}, "has no output 'y'"),
+        ({"renamed": {"y": "z"}}, "has an output 'z' that nothing is known of"),
+        ({"surplus": ["hidden"]}, "has an output 'hidden' that nothing is known of"),
         (
             {"ports": {"x": (DOUBLE, [1, "s", 4]), "y": (DOUBLE, None), "grown": (DOUBLE, None)}},
             "has input 'x' of tensor(double), expected tensor(float)",
@@ -107,6 +113,32 @@ def test_another_signature_is_refused(write: Write, changes: dict[str, Any], sai
     assert said in caught.value.message
     assert "graph double" in caught.value.message
     assert caught.value.context == {"path": str(path), "key": "double"}
+
+
+def test_an_output_that_is_missing_is_named(write: Write) -> None:
+    wanted = Signature(WANTED.inputs, (*WANTED.outputs, Port("hidden", "tensor(float)", ())))
+    with pytest.raises(BundleError, match="graph double has no output 'hidden'"):
+        Graph("double", write(), wanted)
+
+
+@pytest.mark.parametrize(
+    ("turbo", "said"),
+    [
+        (False, "graph t3_prefill has an output 'hidden' that nothing is known of"),
+        (True, "graph t3_prefill has no output 'hidden'"),
+    ],
+)
+def test_the_prefill_of_the_other_decode_mode_is_refused(
+    turbo: bool, said: str, loudr1_bundles: Callable[..., Path]
+) -> None:
+    own, foreign = loudr1_bundles(turbo=turbo), loudr1_bundles(turbo=not turbo)
+    bundle = open_bundle(own)
+    other = foreign / "onnx" / "t3_prefill.onnx"
+    with pytest.raises(BundleError) as caught:
+        open_graphs({**bundle.graphs, "t3_prefill": other}, bundle.algorithm)
+    assert said in caught.value.message
+    assert caught.value.context == {"path": str(other), "key": "t3_prefill"}
+    assert open_graphs(bundle.graphs, bundle.algorithm).keys() == bundle.graphs.keys()
 
 
 def test_a_run_that_fails_names_the_graph_in_one_line(write: Write) -> None:

@@ -52,7 +52,7 @@ _FLOAT, _INT = "tensor(float)", "tensor(int64)"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What goes into a graph and what must come out; None is an axis of any length.
+    """What goes into a graph and comes out, no more and no less; None is an axis of any length.
 
     An output that the caller reshapes has an empty shape here: nothing is asked of its axes. One of
     an empty kind may have any.
@@ -161,14 +161,17 @@ class Graph:
         self.name = name
         self._session = open_session(path, provider=provider, threads=threads, deterministic=True)
         inputs, outputs = ports(self._session)
-        declared = {port.name for port in signature.inputs}
-        for port in inputs:
-            if port.name not in declared:
-                raise _refused(name, path, f"has an input {port.name!r} that nothing is known of")
         for side, expected, found in (
             ("input", signature.inputs, inputs),
             ("output", signature.outputs, outputs),
         ):
+            declared = {port.name for port in expected}
+            for port in found:
+                # One output more is how the graph of another decode mode shows.
+                if port.name not in declared:
+                    raise _refused(
+                        name, path, f"has an {side} {port.name!r} that nothing is known of"
+                    )
             by_name = {port.name: port for port in found}
             for port in expected:
                 _check(name, path, side, port, by_name.get(port.name))
