@@ -193,6 +193,19 @@ def test_links_are_followed_and_circles_end(tmp_path: Path) -> None:
     assert set(found) == {*FILES, "linked/mine.safetensors"}
 
 
+def test_a_tree_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loudr_core.speech.loudr1.checksums._MOST_ENTRIES", 20)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for number in range(20):
+        (outside / str(number)).touch()
+    folder = tree(tmp_path / "bundle", FILES)
+    assert set(states(folder).values()) == {"ok"}
+    (folder / "disk").symlink_to(outside)
+    with pytest.raises(BundleError, match=r"holds more than 20 files, the last of them in .*disk"):
+        states(folder)
+
+
 def test_a_name_that_is_no_text_is_shown_escaped(tmp_path: Path) -> None:
     folder = tree(tmp_path, FILES)
     try:

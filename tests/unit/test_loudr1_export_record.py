@@ -73,6 +73,11 @@ BROKEN: list[tuple[object, str]] = [
     (one(lambda graphs: graphs.update({"x\n" * 9999: 5})), "must be an object"),
     (one(lambda graphs: graphs["vocoder.onnx"].update(euler_steps=1)), "several exports"),
     (each(euler_steps=1), "euler_steps is 1, the checkpoint's is 2"),
+    (each(euler_steps="2"), "is the string '2', the checkpoint's is the number 2"),
+    (
+        one(lambda graphs: graphs["vocoder.onnx"].update(euler_steps="2")),
+        "is the string '2', another graph's is the number 2",
+    ),
     (each(euler_steps=True), "must be a string or integer"),
     (each(euler_steps=2.0), "must be a string or integer"),
     (each(euler_steps=[2]), "must be a string or integer"),

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from loudr_core.errors import BundleError
 from loudr_core.speech.loudr1.container import file_sha256
-from loudr_core.speech.loudr1.files import entries, is_file, is_folder, read_whole
+from loudr_core.speech.loudr1.files import entries, is_folder, is_there, read_whole
 from loudr_core.speech.loudr1.json_values import parse_object, shown
 
 __all__ = ["CheckedFile", "FileState", "SUMS_NAME", "check_tree", "parse_sums"]
@@ -29,6 +29,8 @@ _SKIPPED_FOLDER: Final = ".cache"
 _PROFILES: Final = ("full-0.1", "turbo-0.1")
 _WEIGHTS: Final = ".safetensors"
 _MOST_BYTES: Final = 16 << 20
+_MOST_ENTRIES: Final = 10_000
+"""Of a tree; a release has some dozens, a folder with a link to the whole disk has millions."""
 _LINE: Final = re.compile(r"([0-9a-f]{64})  (\S.*)")
 _DRIVE: Final = re.compile(r"[A-Za-z]:/")
 _AGAIN: Final = "get the release again"
@@ -99,10 +101,11 @@ def check_tree(folder: Path, *, official: bool = False) -> Iterator[CheckedFile]
     Raises
     ------
     BundleError
-        SHA256SUMS or `release.json` is missing, malformed, or lists none of the files.
+        SHA256SUMS or `release.json` is missing, no regular file, malformed, or lists none of the
+        files; or the folder holds more than 10,000.
     """
     path = folder / SUMS_NAME
-    if not is_file(path):
+    if not is_there(path):
         if official:
             raise BundleError(
                 f"{path} is missing, and every official release has one: {_AGAIN}", path=str(path)
@@ -159,12 +162,13 @@ def _check_release(path: Path) -> None:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return every regular file below a folder by its POSIX name, links followed.
+    """Return everything below a folder that is no folder by its POSIX name, links followed.
 
     Real folders come before linked ones, and none is walked twice, so circles end.
     """
     found: dict[str, Path] = {}
     seen: set[str] = set()
+    looked_at = 0
     waiting = deque([folder])
     while waiting:
         at = waiting.popleft()
@@ -173,11 +177,19 @@ def _files(folder: Path) -> dict[str, Path]:
             continue
         seen.add(real)
         for entry in entries(at):
+            looked_at += 1
+            if looked_at > _MOST_ENTRIES:
+                raise BundleError(
+                    f"{folder} holds more than {_MOST_ENTRIES:,} files, the last of them in {at}: "
+                    "remove what is no part of the release, such as a link to another folder",
+                    path=str(folder),
+                )
             name = _spelled(entry.relative_to(folder))
-            if is_file(entry):
-                if name not in _SKIPPED:
+            if not is_folder(entry):
+                # A pipe or the like is among them, and is refused when it is to be read.
+                if name not in _SKIPPED and is_there(Path(os.path.realpath(entry))):
                     found[name] = entry
-            elif is_folder(entry) and name != _SKIPPED_FOLDER:
+            elif name != _SKIPPED_FOLDER:
                 if entry.is_symlink():
                     waiting.append(entry)
                 else:

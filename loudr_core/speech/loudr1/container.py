@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.files import unreadable
+from loudr_core.speech.loudr1.files import open_regular, unreadable
 from loudr_core.speech.loudr1.json_values import parse_object, shown
 
 __all__ = [
@@ -83,7 +83,7 @@ def read_header(path: Path) -> Header:
         The file cannot be read, is cut short, or its header is damaged.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = path.stat().st_size
             raw = file.read(_LENGTH_BYTES)
             if len(raw) < _LENGTH_BYTES:
@@ -149,7 +149,7 @@ def payload_sha256(path: Path) -> str:
     header = read_header(path)
     digest = hashlib.sha256()
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             for name in sorted(header.tensors):
                 entry = header.tensors[name]
                 if entry.dtype not in _TORCH:
@@ -179,7 +179,7 @@ def file_sha256(path: Path) -> str:
         The file cannot be read.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise unreadable(path, error) from None

@@ -19,6 +19,7 @@ from loudr_core.errors import BundleError, ConfigError, LoudrError, SynthesisErr
 from loudr_core.speech.limits import LOUDR1
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
 from loudr_core.speech.loudr1.cancelling import SynthesisCancelled
+from loudr_core.speech.loudr1.container import file_sha256
 from loudr_core.speech.loudr1.findings import passage_findings, reading_findings
 from loudr_core.speech.loudr1.model import Loudr1
 from loudr_core.speech.loudr1.voice import VoiceProfile
@@ -219,8 +220,7 @@ def _graph_digest(path: Path) -> str:
     """Return the SHA-256 over a graph and what lies beside it under its name, such as weights."""
     total = hashlib.sha256()
     for part in sorted(path.parent.glob(f"{path.name}*")):
-        with part.open("rb") as file:
-            total.update(hashlib.file_digest(file, "sha256").digest())
+        total.update(bytes.fromhex(file_sha256(part)))
     return total.hexdigest()
 
 

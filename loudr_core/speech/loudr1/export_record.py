@@ -10,7 +10,7 @@ from typing import Final
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
-from loudr_core.speech.loudr1.files import is_file, is_folder, read_whole
+from loudr_core.speech.loudr1.files import is_there, read_whole
 from loudr_core.speech.loudr1.json_values import parse_object, shown
 
 __all__ = ["RECORD_NAME", "check_export_record"]
@@ -57,10 +57,11 @@ def check_export_record(
     Raises
     ------
     BundleError
-        The record is damaged, leaves a graph out, or is of another checkpoint or algorithm.
+        The record is no regular file, damaged, leaves a graph out, or is of another checkpoint or
+        algorithm.
     """
     path = folder / RECORD_NAME
-    if not (is_file(path) or is_folder(path)):
+    if not is_there(path):
         return Finding(
             code="bundle-no-export-record",
             severity="warning",
@@ -81,9 +82,8 @@ def check_export_record(
         wanted["estimator_sha256"] = estimator_sha256
     for key, value in wanted.items():
         if found[key] != value:
-            raise _fault(
-                path, key, f"is {_spelled(found[key])}, the checkpoint's is {value}: {_AGAIN}"
-            )
+            theirs, ours = _pair(found[key], value)
+            raise _fault(path, key, f"is {theirs}, the checkpoint's is {ours}: {_AGAIN}")
     return None
 
 
@@ -112,10 +112,11 @@ def _common(path: Path, entries: dict[str, Mapping[str, object]]) -> dict[str, o
             common = values
         for key in _COMPARED:
             if values[key] != common[key]:
+                this, other = _pair(values[key], common[key])
                 raise _fault(
                     path,
                     _place(name, key),
-                    f"is {_spelled(values[key])}, another graph's is {_spelled(common[key])}: "
+                    f"is {this}, another graph's is {other}: "
                     f"the graphs are of several exports, {_AGAIN}",
                 )
     return common or dict.fromkeys(_COMPARED)
@@ -124,6 +125,17 @@ def _common(path: Path, entries: dict[str, Mapping[str, object]]) -> dict[str, o
 def _place(name: str, *key: str) -> str:
     # Names are the file's own: one of a thousand letters or of several lines is shown escaped.
     return ".".join((_BLOCK, name if name.isprintable() and len(name) < 80 else shown(name), *key))
+
+
+def _pair(found: object, wanted: object) -> tuple[str, str]:
+    """Return two different values as an error shows them, with their types where these differ."""
+    if None in (found, wanted) or isinstance(found, str) == isinstance(wanted, str):
+        return _spelled(found), _spelled(wanted)
+    return _typed(found), _typed(wanted)
+
+
+def _typed(value: object) -> str:
+    return f"the string {shown(value)}" if isinstance(value, str) else f"the number {shown(value)}"
 
 
 def _spelled(value: object) -> str:

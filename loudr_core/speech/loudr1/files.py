@@ -1,10 +1,29 @@
 """Asking the file system about a bundle's files; an answer that is none is a `BundleError`."""
 
+import errno
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 from loudr_core.errors import BundleError
 
-__all__ = ["entries", "is_file", "is_folder", "read_whole", "unreadable"]
+__all__ = [
+    "entries",
+    "is_file",
+    "is_folder",
+    "is_there",
+    "open_regular",
+    "read_whole",
+    "unreadable",
+]
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def is_file(path: Path) -> bool:
@@ -29,6 +48,40 @@ def is_folder(path: Path) -> bool:
         raise unreadable(path, error) from None
 
 
+def is_there(path: Path) -> bool:
+    """Say whether a path is taken, by whatever it is, a link to nothing too.
+
+    Raises
+    ------
+    BundleError
+        As `is_file`.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise unreadable(path, error) from None
+    return True
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading, links followed.
+
+    A pipe is refused before it is opened: opening one waits for a writer, which may never come.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or is no regular file.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
+    return path.open("rb")
+
+
 def entries(folder: Path) -> list[Path]:
     """Return what lies in a folder, names ascending.
 
@@ -49,11 +102,11 @@ def read_whole(path: Path, *, most_bytes: int, advice: str) -> bytes:
     Raises
     ------
     BundleError
-        The file is not there, cannot be read, or is larger than `most_bytes`; the message ends
-        with the advice.
+        The file is not there, is no regular file, cannot be read, or is larger than `most_bytes`;
+        the message ends with the advice.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(most_bytes + 1)
     except OSError as error:
         raise BundleError(
