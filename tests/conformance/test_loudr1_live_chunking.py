@@ -1,11 +1,11 @@
 """Chunks, halves and text tokens against the reference engine."""
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from distinct_cases import distinct_cases
 
 from loudr_core.errors import SynthesisError
 from loudr_core.speech.loudr1.algorithm import Chunking
@@ -19,60 +19,72 @@ from loudkit.errors import UnsupportedLanguageError
 from loudkit.frontend import chunking as reference
 from loudkit.frontend.text import GraphemeTextFrontend
 
-BATCH = 20
 WORDS = (
-    "Mr", "Dr", "prof", "św", "dog", "quick", "I", "A", "xA", "9A", "żA", "-A", "Zażółć", "😀", "3",
-    "x" * 45, "St", "(a", "e\u0301", "日本",
+    "dog", "quick", "I", "A", "xA", "9A", "żA", "-A", "Zażółć", "😀", "3", "x" * 45, "(a",
+    "e\u0301", "日本",
 )  # fmt: skip
+TITLES = ("Mr", "Dr", "prof", "św", "St", "A", "np")
+ENDS = (". ", "! ", "? ", "; ", ", ", ".", "...", ".\u00a0", "! ", ".\n", ".” ")
 GAPS = (
-    ". ", "! ", "? ", "; ", ", ", ".", "...", " ", "  ", "", "\u00a0", "\u202f", "\u2007",
-    "\u2009", "\u3000", "\n", "\t", "\r", ".\u00a0", "! ", "\u200b", "\x1f",
+    *ENDS, " ", "  ", "", "\u00a0", "\u202f", "\u2007", "\u2009", "\u3000", "\n", "\t", "\r",
+    "\u200b", "\x1f",
 )  # fmt: skip
-TEXTS = st.lists(
-    st.tuples(st.sampled_from(WORDS), st.sampled_from(GAPS)).map("".join), max_size=40
-).map("".join)
-CONFIGS = st.fixed_dictionaries(
-    {
-        "enabled": st.sampled_from([True, True, True, False]),
-        "max_tokens": st.sampled_from([255, 120, 60, 20, 4, 3, 2]),
-        "prefix_tokens": st.just(0),
-        "mid_sentence_period": st.sampled_from(["hold", "break"]),
-    },
-    optional={
-        "split_on": st.lists(
-            st.sampled_from([". ", "! ", "? ", "; ", ", ", ".", "", " ", "...", "dog", "\u00a0"]),
-            min_size=1,
-            max_size=5,
-        ).map(tuple),
-        "abbreviations": st.lists(
-            st.sampled_from(["A", "Dr", "Mr", "św", "prof", "x", "I", "."]), max_size=5
-        ).map(tuple),
-        "first_chunk_max_tokens": st.sampled_from([None, 1, 2, 3, 10, 20, 96]),
-    },
-)
+BUDGETS = (255, 120, 60, 20, 4, 3, 2)
+"""Tokens of a chunk; a character is about two of them."""
 
 
-@settings(max_examples=60, deadline=None)
-@given(CONFIGS, st.lists(TEXTS, min_size=BATCH, max_size=BATCH))
-def test_chunks(config: dict[str, Any], texts: list[str]) -> None:
-    """1,200 texts, and what holds for any of them: nothing is lost, nothing is too long."""
-    if (config.get("first_chunk_max_tokens") or 0) > config["max_tokens"]:
-        config = {**config, "first_chunk_max_tokens": config["max_tokens"]}
-    ours, theirs = Chunking(**config), ChunkConfig(**config)
-    for text in texts:
-        chunks = split_text(text, ours)
-        assert chunks == reference.split_text(text, theirs)
-        assert estimate_tokens(text) == reference.estimate_tokens(text)
-        assert all(chunk and chunk == chunk.strip() for chunk in chunks)
-        assert "".join("".join(chunks).split()) == "".join(text.split())
+def text_of(draws: Random, budget: int) -> str:
+    """Return words and gaps, mostly longer than a chunk, with marks and titles near its end."""
+    length = draws.choice([0, 10, budget // 2, budget, 2 * budget])
+    length += draws.randrange(30)
+    text = ""
+    while len(text) < length:
+        to_the_end = -len(text) % (budget // 2 + 1)
+        near = min(to_the_end, budget // 2 + 1 - to_the_end) < 12
+        word = draws.choice(TITLES if draws.random() < (0.5 if near else 0.1) else WORDS)
+        gap = draws.choice(ENDS if near else GAPS) if draws.random() < 0.6 else " "
+        text += word + gap
+    return text
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(TEXTS, min_size=BATCH, max_size=BATCH))
-def test_halves(texts: list[str]) -> None:
-    """1,200 texts."""
-    for text in texts:
-        assert split_in_half(text) == reference.split_in_half(text)
+def config_of(draws: Random) -> dict[str, Any]:
+    """Return how a text is cut: half of the time as in the published bundles but for the budget."""
+    config: dict[str, Any] = {"max_tokens": draws.choice(BUDGETS), "prefix_tokens": 0}
+    if draws.random() < 0.5:
+        return config
+    config["enabled"] = draws.random() < 0.8
+    config["mid_sentence_period"] = draws.choice(["hold", "break"])
+    if draws.random() < 0.5:
+        marks = [". ", "! ", "? ", "; ", ", ", ".", "", " ", "...", "dog", "\u00a0"]
+        config["split_on"] = tuple(draws.choices(marks, k=draws.randint(1, 5)))
+    if draws.random() < 0.5:
+        titles = ["A", "Dr", "Mr", "św", "prof", "x", "I", "."]
+        config["abbreviations"] = tuple(draws.choices(titles, k=draws.randrange(6)))
+    if draws.random() < 0.5:
+        first = draws.choice([None, 1, 2, 3, 10, 20, 96])
+        config["first_chunk_max_tokens"] = first and min(first, config["max_tokens"])
+    return config
+
+
+@distinct_cases(1200, kinds={"several chunks": 700})
+def test_chunks(draws: Random) -> tuple[Any, ...]:
+    """What holds for any text, besides: nothing is lost, nothing is empty."""
+    config = config_of(draws)
+    text = text_of(draws, config["max_tokens"])
+    chunks = split_text(text, Chunking(**config))
+    assert chunks == reference.split_text(text, ChunkConfig(**config))
+    assert estimate_tokens(text) == reference.estimate_tokens(text)
+    assert all(chunk and chunk == chunk.strip() for chunk in chunks)
+    assert "".join("".join(chunks).split()) == "".join(text.split())
+    return ("several chunks" if len(chunks) > 1 else "one", text, sorted(config.items()))
+
+
+@distinct_cases(1200, kinds={"cut": 900, "too short": 10})
+def test_halves(draws: Random) -> tuple[Any, ...]:
+    text = text_of(draws, draws.choice(BUDGETS))
+    halves = split_in_half(text)
+    assert halves == reference.split_in_half(text)
+    return ("cut" if halves else "too short", text)
 
 
 def tokenizer_json() -> bytes:
@@ -116,32 +128,38 @@ def tokenizer_json() -> bytes:
     return json.dumps(document).encode()
 
 
-SPELLINGS = st.one_of(
-    TEXTS,
-    st.text(max_size=40),
-    st.lists(
-        st.sampled_from(
-            ["[", "]", "[en]", "[SPACE]", "[STOP]", " ", "The", "İ", "ﬁ", "½", "ẞ", "Å"]
-        ),
-        max_size=12,
-    ).map("".join),
-)
-SPOKEN = st.sampled_from([*LANGUAGES, "PL", "En", "nb", "en-us", "", "cs"])
+MARKS = ("[", "]", "[en]", "[SPACE]", "[STOP]", " ", "The", "İ", "ﬁ", "½", "ẞ", "Å")
+PLANES = ((0, 0x80), (0x80, 0x250), (0x250, 0xD800), (0xE000, 0x10000), (0x10000, 0x110000))
+SPOKEN = (*LANGUAGES, "PL", "En", "nb", "en-us", "", "cs")
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(SPELLINGS, SPOKEN), min_size=BATCH, max_size=BATCH))
-def test_text_tokens(cases: list[tuple[str, str]]) -> None:
-    """1,200 texts, in languages there are and are not."""
-    given_json = tokenizer_json()
-    ours, theirs = TextTokenizer(given_json), GraphemeTextFrontend(given_json)
-    for text, language in cases:
-        try:
-            expected = theirs.encode(text, language)
-        except UnsupportedLanguageError:
-            with pytest.raises(SynthesisError, match="it speaks da, de, en"):
-                ours.encode(text, language)
-            continue
-        found = ours.encode(text, language)
-        assert found.dtype == expected.dtype
-        assert found.tolist() == expected.tolist()
+def spelling_of(draws: Random) -> str:
+    """Return a text of words, of marks that a tokenizer may take for its own, or of anything."""
+    match draws.randrange(3):
+        case 0:
+            return text_of(draws, 40)
+        case 1:
+            return "".join(draws.choices(MARKS, k=draws.randint(1, 12)))
+        case _:
+            count = draws.randint(1, 40)
+            return "".join(chr(draws.randrange(*draws.choice(PLANES))) for _ in range(count))
+
+
+TOKENIZER = tokenizer_json()
+OURS, THEIRS = TextTokenizer(TOKENIZER), GraphemeTextFrontend(TOKENIZER)
+
+
+@distinct_cases(1200, kinds={"spoken": 900, "refused": 50})
+def test_text_tokens(draws: Random) -> tuple[Any, ...]:
+    """Texts in languages there are and are not."""
+    text, language = spelling_of(draws), draws.choice(SPOKEN)
+    try:
+        expected = THEIRS.encode(text, language)
+    except UnsupportedLanguageError:
+        with pytest.raises(SynthesisError, match="it speaks da, de, en"):
+            OURS.encode(text, language)
+        return ("refused", text, language)
+    found = OURS.encode(text, language)
+    assert found.dtype == expected.dtype
+    assert found.tolist() == expected.tolist()
+    return ("spoken", text, language)
