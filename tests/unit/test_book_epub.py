@@ -266,7 +266,7 @@ def test_not_a_zip_and_cut_short(tmp_path: Path) -> None:
         with pytest.raises(BookError) as caught:
             read_book(path)
         assert "x.epub" in caught.value.message
-    with pytest.raises(BookError, match="cannot read|no such file"):
+    with pytest.raises(BookError, match="no such file"):
         read_book(tmp_path / "gone.epub")
     other = tmp_path / "x.docx"
     other.write_bytes(b"hello")
