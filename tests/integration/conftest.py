@@ -244,6 +244,7 @@ class Farm:
             except urllib.error.HTTPError as error:  # what SQLite is too busy for
                 if error.code != 503 or time.monotonic() > deadline:
                     raise
+                error.close()
                 time.sleep(1)
 
     def run(self, deployment: str, **request: Any) -> dict[str, Any]:

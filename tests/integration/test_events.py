@@ -60,6 +60,7 @@ def ask(server: ApiServer) -> Ask:
                 # A server that has just begun may find its tables locked; clients ask again.
                 if error.code != 503 or time.monotonic() > deadline:
                     raise
+                error.close()
                 time.sleep(0.5)
 
     return post

@@ -42,6 +42,7 @@ class Service:
             except urllib.error.HTTPError as error:  # what SQLite is too busy for
                 if error.code != 503:
                     raise
+                error.close()
                 time.sleep(1)
         raise AssertionError(f"{path} is not answered")
 
