@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,14 +53,37 @@ def test_a_negative_carry_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "token", [-1, 6561, 1.5, float("nan"), float("inf"), "7", None, [1], np.int64(9000)]
+    "token",
+    [
+        *(-1, 6561, 1.5, float("nan"), float("inf"), "7", None, [1], np.int64(9000)),
+        *(np.array([5]), np.array([5, 6]), list(range(9999))),
+    ],
 )
 def test_what_is_no_token_is_named(token: object) -> None:
-    with pytest.raises(ValueError, match="no speech token: they are whole numbers from 0"):
+    with pytest.raises(
+        ValueError, match="no speech token: they are whole numbers from 0"
+    ) as caught:
         check_speech_tokens([3, token])
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (np.ones((2, 3), np.int64), r"found an array of shape \(2, 3\)"),
+        (np.int64(3), r"found an array of shape \(\)"),
+        (np.array(3), r"found an array of shape \(\)"),
+        (7, "found a int"),
+    ],
+)
+def test_what_is_no_row_is_refused(tokens: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^speech tokens are one row of whole numbers, {said}$"):
+        check_speech_tokens(tokens)
 
 
 def test_numbers_that_equal_integers_are_tokens() -> None:
     assert check_speech_tokens([True, 2.0, np.int16(3), np.float32(4)]) == [1, 2, 3, 4]
     assert check_speech_tokens(np.array([5, 6])) == [5, 6]
+    assert check_speech_tokens([np.array(5)]) == [5]
     assert check_speech_tokens([8000], 8194) == [8000]

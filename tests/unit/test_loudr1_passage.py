@@ -204,6 +204,12 @@ def test_a_loop_that_was_cut_is_told_and_not_condemned() -> None:
         ({"speed": 2.5}, ValueError, "speed 2.5"),
         ({"previous_tokens": [3, 6561]}, ValueError, "6561 is no speech token"),
         ({"previous_tokens": [0.5]}, ValueError, r"0\.5 is no speech token"),
+        ({"previous_tokens": np.array([3, 6561])}, ValueError, r"6561\) is no speech token"),
+        ({"previous_tokens": np.ones((2, 3))}, ValueError, r"an array of shape \(2, 3\)"),
+        ({"seed": 1.5}, ValueError, "a seed is an integer, found a float"),
+        ({"seed": 1.0}, ValueError, "a seed is an integer, found a float"),
+        ({"seed": "7"}, ValueError, "a seed is an integer, found a str"),
+        ({"seed": None}, ValueError, "a seed is an integer, found a NoneType"),
     ],
 )
 def test_what_cannot_be_spoken_is_refused_before_a_token_is_drawn(
@@ -213,6 +219,30 @@ def test_what_cannot_be_spoken_is_refused_before_a_token_is_drawn(
     with pytest.raises(error, match=said):
         spoken(model, **options)
     assert not model.seeds
+
+
+def test_tokens_before_may_be_an_array() -> None:
+    for before in (np.arange(9), np.arange(9, dtype=np.uint16), np.arange(9.0)):
+        model = Scripted(GOOD)
+        spoken(model, previous_tokens=before)
+        assert model.prefixes == [[3, 4, 5, 6, 7, 8]]
+    for nothing in (None, [], np.array([], np.int64)):
+        model = Scripted(GOOD)
+        spoken(model, previous_tokens=nothing)
+        assert model.prefixes == [[]]
+
+
+def test_a_numpy_integer_is_a_seed() -> None:
+    for seed in (np.int64(-1), np.uint64(2**64 - 1), -1):
+        model = Scripted(GOOD)
+        spoken(model, seed=seed)
+        assert model.seeds == [2**64 - 1]
+
+
+def test_an_empty_language_is_given_as_it_is() -> None:
+    model = Scripted(GOOD)
+    spoken(model, language="")
+    assert [language for _, language in model.texts] == [""]
 
 
 def test_a_funnel_that_leaves_nothing_is_an_error() -> None:

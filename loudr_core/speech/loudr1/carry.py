@@ -6,6 +6,8 @@ from loudr_core.speech.loudr1.algorithm import ACOUSTIC_TOKENS, Algorithm
 
 __all__ = ["carry", "check_speech_tokens", "strip_specials"]
 
+_SHOWN_CHARACTERS = 80
+
 
 def carry(algorithm: Algorithm, tokens: Sequence[int], wanted: int) -> list[int]:
     """Return the last tokens of a row, as the prefix of what follows it.
@@ -49,24 +51,32 @@ def check_speech_tokens(tokens: Iterable[object], limit: int = ACOUSTIC_TOKENS) 
     Parameters
     ----------
     tokens : iterable
-        Numbers that equal an integer, such as 7, 7.0 or a numpy integer.
+        A list or an array with one axis, of numbers that equal an integer, such as 7, 7.0 or a
+        numpy integer.
     limit : int
         The first id that is too large.
 
     Raises
     ------
     ValueError
-        Naming the first that is no integer, or not in [0, limit).
+        They are not in one row; or naming the first that is no integer, or not in [0, limit).
     """
+    if not isinstance(tokens, Iterable) or getattr(tokens, "ndim", 1) != 1:
+        found = getattr(tokens, "shape", None)
+        what = f"a {type(tokens).__name__}" if found is None else f"an array of shape {found}"
+        raise ValueError(f"speech tokens are one row of whole numbers, found {what}")
     checked = []
     for token in tokens:
+        number = -1
         try:
-            number = int(token)  # type: ignore[call-overload]
+            if not getattr(token, "shape", ()):
+                number = int(token)  # type: ignore[call-overload]
         except (TypeError, ValueError, OverflowError):
-            number = -1
-        if number != token or not 0 <= number < limit:
+            pass
+        if not 0 <= number < limit or number != token:
+            told = " ".join(repr(token).split())[:_SHOWN_CHARACTERS]
             raise ValueError(
-                f"{token!r} is no speech token: they are whole numbers from 0 to {limit - 1}"
+                f"{told} is no speech token: they are whole numbers from 0 to {limit - 1}"
             )
         checked.append(number)
     return checked

@@ -2,8 +2,8 @@
 
 import errno
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from loudr_core.errors import BundleError
 
@@ -65,7 +65,7 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading, links followed.
 
     A pipe is refused before it is opened: opening one waits for a writer, which may never come.

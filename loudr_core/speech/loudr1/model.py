@@ -23,7 +23,7 @@ from loudr_core.speech.loudr1.graphs import open_graphs
 from loudr_core.speech.loudr1.passage import Passage, PassageOrder, speak, speak_windows
 from loudr_core.speech.loudr1.renderer import Renderer
 from loudr_core.speech.loudr1.sampler import Sampler
-from loudr_core.speech.loudr1.seeds import flow_seed, vocoder_seed
+from loudr_core.speech.loudr1.seeds import check_seed, flow_seed, vocoder_seed
 from loudr_core.speech.loudr1.text_tokens import TextTokenizer
 from loudr_core.speech.loudr1.voice import VoiceProfile
 
@@ -105,7 +105,7 @@ class Loudr1:
         seed: int,
         language: str | None = None,
         speed: float = 1.0,
-        previous_tokens: Sequence[int] | None = None,
+        previous_tokens: Sequence[int] | NDArray[np.integer] | None = None,
         single_window: bool = False,
         should_cancel: Callable[[], bool] | None = None,
     ) -> Passage:
@@ -118,10 +118,10 @@ class Loudr1:
         seed : int
             Of any size and sign; its low 64 bits count.
         language : str, optional
-            The voice's own when None.
+            The voice's own when None; an empty one is refused, as every unknown one is.
         speed : float
             0.5 to 2.
-        previous_tokens : sequence of int, optional
+        previous_tokens : sequence of int or array with one axis, optional
             `Passage.tokens` of the passage that this one continues.
         single_window : bool
             Refuse a text that does not fit one window, instead of cutting it.
@@ -131,7 +131,8 @@ class Loudr1:
         Raises
         ------
         ValueError
-            The speed is outside its range, or a token of `previous_tokens` is none.
+            The speed is outside its range, the seed no integer, or a token of `previous_tokens`
+            none.
         SynthesisError
             Nothing to speak, an unknown language, no window that holds the text, a failed graph.
         SynthesisCancelled
@@ -156,7 +157,7 @@ class Loudr1:
         seed: int,
         language: str | None = None,
         speed: float = 1.0,
-        previous_tokens: Sequence[int] | None = None,
+        previous_tokens: Sequence[int] | NDArray[np.integer] | None = None,
         should_cancel: Callable[[], bool] | None = None,
     ) -> Iterator[Passage]:
         """Yield the windows of a passage as they are made, each with times that start at 0.
@@ -180,18 +181,19 @@ class Loudr1:
         yield from speak_windows(self, order, self.funnel.prepare, poll=poll_of(should_cancel))
 
     def synthesize_tokens(
-        self, tokens: Sequence[int], voice: VoiceProfile, *, seed: int
+        self, tokens: Sequence[int] | NDArray[np.integer], voice: VoiceProfile, *, seed: int
     ) -> Rendering:
         """Render speech tokens as one window, without detectors, fade or change of pace.
 
         Raises
         ------
         ValueError
-            An entry is no speech token.
+            The tokens are not in one row, an entry is no speech token, or the seed is no integer.
         SynthesisError
             There are none, or more than the window holds, or a graph failed.
         """
         checked = check_speech_tokens(tokens, self._algorithm.start_speech_token)
+        seed = check_seed(seed)
         if not checked:
             raise SynthesisError("there are no speech tokens to render")
         mel = self.decode(checked, voice, seed=flow_seed(seed))

@@ -16,7 +16,7 @@ from loudr_core.speech.loudr1.cancelling import Poll
 from loudr_core.speech.loudr1.carry import carry, check_speech_tokens
 from loudr_core.speech.loudr1.chunking import split_text
 from loudr_core.speech.loudr1.detectors import Verdict
-from loudr_core.speech.loudr1.seeds import chunk_seed
+from loudr_core.speech.loudr1.seeds import check_seed, chunk_seed
 from loudr_core.speech.loudr1.stretch import check_speed
 from loudr_core.speech.loudr1.timeline import ChunkSpan, ChunkTiming, timeline
 from loudr_core.speech.loudr1.voice import VoiceProfile
@@ -53,10 +53,10 @@ class PassageOrder:
     seed : int
         Of any size and sign; its low 64 bits count.
     language : str, optional
-        The voice's own when None.
+        The voice's own when None; an empty one is refused, as every unknown one is.
     speed : float
         0.5 to 2.
-    previous_tokens : sequence of int, optional
+    previous_tokens : sequence of int or array with one axis, optional
         Speech tokens of the passage before, which this one continues.
     single_window : bool
         Refuse a text that does not fit one window, instead of cutting it.
@@ -67,13 +67,16 @@ class PassageOrder:
     seed: int
     language: str | None = None
     speed: float = 1.0
-    previous_tokens: Sequence[int] | None = None
+    previous_tokens: Sequence[int] | NDArray[np.integer] | None = None
     single_window: bool = False
 
     @property
     def spoken_language(self) -> str:
-        """The language given, else the voice's, else English."""
-        return self.language or self.voice.language or "en"
+        """The language given, else the voice's, else English.
+
+        One that is given and empty stays so, and the tokenizer refuses it.
+        """
+        return self.language if self.language is not None else self.voice.language or "en"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,13 +131,14 @@ def prepare(order: PassageOrder, funnel: Callable[[str, str], str]) -> str:
     Raises
     ------
     ValueError
-        The speed is outside 0.5 to 2.
+        The speed is outside 0.5 to 2, or the seed is no integer.
     SynthesisError
         There is nothing to speak, before the funnel or after it.
     """
     if not order.text.strip():
         raise SynthesisError("there is nothing to speak: the text is empty")
     check_speed(order.speed)
+    check_seed(order.seed)
     text = funnel(order.text, order.spoken_language)
     if not text.strip():
         raise SynthesisError("there is nothing to speak: the text funnel leaves nothing of it")
@@ -167,13 +171,14 @@ def passage_windows(
     algorithm = stages.algorithm
     wanted = algorithm.chunking.prefix_tokens
     chunks = [text] if order.single_window else split_text(text, algorithm.chunking)
-    before = check_speech_tokens(order.previous_tokens or (), algorithm.start_speech_token)
+    given = () if order.previous_tokens is None else order.previous_tokens
+    before = check_speech_tokens(given, algorithm.start_speech_token)
     for number, chunk in enumerate(chunks):
         window_order = WindowOrder(
             text=chunk,
             language=order.spoken_language,
             voice=order.voice,
-            seed=chunk_seed(order.seed, number),
+            seed=chunk_seed(check_seed(order.seed), number),
             prefix=tuple(carry(algorithm, before, wanted)),
             terminal=number == len(chunks) - 1,
         )

@@ -4,10 +4,13 @@ Chunk, window, attempt, prior and vocoder each derive theirs from the one above,
 sound depends on its place in the passage and never on what was drawn before it.
 """
 
+import operator
+
 from loudr_core.seeds import derive
 
 __all__ = [
     "attempt_seed",
+    "check_seed",
     "chunk_seed",
     "derive",
     "flow_seed",
@@ -21,6 +24,28 @@ _RETRY_STREAM = 8
 _CHUNK_STREAM = 16
 _SECOND_HALF_STREAM = 4096
 _MASK = (1 << 64) - 1
+
+
+def check_seed(seed: object) -> int:
+    """Return a caller's seed as an integer.
+
+    Parameters
+    ----------
+    seed : int
+        Or what Python takes as an index, such as a numpy integer.
+
+    Raises
+    ------
+    ValueError
+        It is something else; 1.0 and "1" too, for the speech of a seed must never hang on how the
+        seed was rounded or read.
+    """
+    try:
+        return operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError(
+            f"a seed is an integer, found a {type(seed).__name__}: give a whole number"
+        ) from None
 
 
 def chunk_seed(seed: int, k: int) -> int:
