@@ -68,9 +68,7 @@ def test_a_reading_in_the_lexicon_makes_it_audible(tmp_path: Path) -> None:
 
 
 def test_a_book_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        BookError, match=r"cannot read most of the book .*choose another"
-    ):
+    with pytest.raises(BookError, match=r"cannot read most of the book .*choose another"):
         planned(tmp_path, RUSSIAN)
 
 
