@@ -1,11 +1,11 @@
 """Carry, framing, grids, floors and ceilings against the reference engine."""
 
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from distinct_cases import distinct_cases
 
 from loudr_core.speech.loudr1.carry import carry, check_speech_tokens, strip_specials
 from loudr_core.speech.loudr1.manifest import algorithm_from_manifest
@@ -24,8 +24,6 @@ from loudkit.config import AlgorithmConfig
 from loudkit.models import windowing
 from loudkit.postprocess import ceiling_for
 from loudkit.voice import VoiceProfile as ReferenceVoice
-
-BATCH = 10
 
 
 def manifest(**changes: Any) -> dict[str, Any]:
@@ -52,78 +50,77 @@ BOTH = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.lists(st.integers(0, 6560), max_size=40), st.integers(0, 45)),
-                min_size=BATCH, max_size=BATCH))  # fmt: skip
-def test_carry(cases: list[tuple[list[int], int]]) -> None:
-    """1,200 rows: each of 600, one at a time and in pairs."""
-    for ours, theirs in BOTH:
-        for tokens, wanted in cases:
-            expected = reference_window.carry_pair_aligned(theirs, tokens, wanted)
-            assert carry(ours, tokens, wanted) == list(expected)
+@distinct_cases(1500, kinds={"one at a time": 700, "in pairs": 700})
+def test_carry(draws: Random) -> tuple[Any, ...]:
+    """Tokens of the window before; more and fewer than wanted, and odd numbers of them."""
+    kind = draws.choice(["one at a time", "in pairs"])
+    ours, theirs = BOTH[kind == "in pairs"]
+    tokens = [draws.randrange(6561) for _ in range(draws.randint(1, 40))]
+    wanted = draws.choice([draws.randrange(46), len(tokens) + draws.randint(-3, 3), 6])
+    wanted = max(wanted, 0)
+    expected = reference_window.carry_pair_aligned(theirs, tokens, wanted)
+    assert carry(ours, tokens, wanted) == list(expected)
+    return (kind, kind, tokens, wanted)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 8193), max_size=12), min_size=BATCH, max_size=BATCH))
-def test_strip(cases: list[list[int]]) -> None:
-    """300 rows."""
+@distinct_cases(500, kinds={"some stripped": 250, "none": 50})
+def test_strip(draws: Random) -> tuple[Any, ...]:
     ours, theirs = BOTH[0]
-    for tokens in cases:
-        expected = reference_window.strip_specials(theirs, tokens)
-        assert strip_specials(ours, tokens) == list(expected)
+    tokens = [
+        draws.choice([draws.randrange(6561), draws.randrange(8194), draws.randint(6558, 6565)])
+        for _ in range(draws.randint(1, 12))
+    ]
+    expected = list(reference_window.strip_specials(theirs, tokens))
+    assert strip_specials(ours, tokens) == expected
+    return ("none" if expected == tokens else "some stripped", tokens)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(
-        st.lists(
-            st.one_of(
-                st.integers(0, 6560),
-                st.integers(0, 6560),
-                st.integers(0, 6560).map(float),
-                st.integers(-2, 2).map(lambda offset: 6561 + offset),
-                st.integers(-2, 2),
-                st.booleans(),
-                st.floats(-1, 7000),
-                st.integers(-(2**70), 2**70),
-            ),
-            max_size=4,
-        ),
-        min_size=BATCH,
-        max_size=BATCH,
-    )
-)
-def test_token_checks(cases: list[list[Any]]) -> None:
-    """400 rows."""
-    for tokens in cases:
-        try:
-            reference_window.validate_speech_tokens(tokens, limit=6561)
-        except ValueError:
-            with pytest.raises(ValueError, match="is no speech token"):
-                check_speech_tokens(tokens, 6561)
-        else:
-            assert check_speech_tokens(tokens, 6561) == [int(token) for token in tokens]
+def any_token(draws: Random) -> Any:
+    """Return a token, or what only looks like one."""
+    token = draws.randrange(6561)
+    return draws.choice(
+        [
+            token, token, token, token, float(token),
+            6561 + draws.randint(-2, 2),
+            draws.randint(-2, 2),
+            draws.random() < 0.5,
+            draws.uniform(-1, 7000),
+            draws.randint(-(2**70), 2**70),
+        ]
+    )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.integers(0, 6560), max_size=255),
-    st.integers(0, 300),
-    st.integers(0, 600),
-    st.integers(0, 2**32 - 1),
-)
-def test_framing(tokens: list[int], n_prompt: int, n_frames: int, draws: int) -> None:
-    """60 windows."""
-    rng = np.random.default_rng(draws)
+@distinct_cases(600, kinds={"refused": 250, "taken": 150})
+def test_token_checks(draws: Random) -> tuple[Any, ...]:
+    tokens = [any_token(draws) for _ in range(draws.randint(1, 4))]
+    try:
+        reference_window.validate_speech_tokens(tokens, limit=6561)
+    except ValueError:
+        with pytest.raises(ValueError, match="is no speech token"):
+            check_speech_tokens(tokens, 6561)
+        return ("refused", tokens)
+    assert check_speech_tokens(tokens, 6561) == [int(token) for token in tokens]
+    return ("taken", tokens)
+
+
+@distinct_cases(200, kinds={"loudr-1": 80, "loudr-1-turbo": 80})
+def test_framing(draws: Random) -> tuple[Any, ...]:
+    """Windows of either model; prompts shorter and longer than the 238 tokens there are for one."""
+    turbo = draws.random() < 0.5
+    ours, theirs = BOTH[turbo]
+    rng = np.random.default_rng(draws.getrandbits(64))
+    n_tokens = draws.choice([draws.randrange(256), 254, 255])
+    n_prompt = draws.choice([draws.randrange(301), draws.randint(236, 240)])
+    n_frames = draws.choice([draws.randrange(601), 2 * n_prompt + draws.randint(-2, 2)])
+    tokens = [draws.randrange(6561) for _ in range(n_tokens)]
     parts: dict[str, Any] = {
         "name": "random",
         "speaker_embedding": np.ones(256, np.float32),
         "flow_embedding": np.ones(192, np.float32),
         "prompt_tokens": rng.integers(0, 6561, n_prompt),
-        "prompt_mel": rng.standard_normal((80, n_frames), dtype=np.float32),
+        "prompt_mel": rng.standard_normal((80, max(n_frames, 0)), dtype=np.float32),
         "cond_prompt_tokens": rng.integers(0, 8194, 3),
     }
-    ours, theirs = BOTH[0]
     found = frame_window(ours, tokens, VoiceProfile(**parts))
     wanted = windowing.frame_windows(theirs, tokens, ReferenceVoice(**parts))
     row = np.concatenate([found.prompt, found.query], axis=1)
@@ -133,48 +130,41 @@ def test_framing(tokens: list[int], n_prompt: int, n_frames: int, draws: int) ->
     assert found.cond.dtype == wanted.cond.dtype
     assert found.cond.shape == wanted.cond.shape
     assert found.n_tokens == wanted.n
+    kind = "loudr-1-turbo" if turbo else "loudr-1"
+    return (kind, kind, tokens, parts["prompt_tokens"], parts["prompt_mel"])
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 40), st.lists(st.floats(0.001, 1.0), max_size=8)),
-                min_size=BATCH, max_size=BATCH))  # fmt: skip
-def test_grids(cases: list[tuple[int, list[float]]]) -> None:
-    """300 grids, some of them the bundle's own."""
-    for steps, weights in cases:
-        described: dict[str, Any] = {"n_cfm_timesteps": steps}
-        if len(weights) > 1:
-            inner = (np.cumsum(weights) / np.sum(weights))[:-1].tolist()
-            described = {"n_cfm_timesteps": len(weights), "euler_grid": [0.0, *inner, 1.0]}
-        try:
-            wanted = windowing.time_grid(AlgorithmConfig.from_manifest(manifest(**described)))
-        except ValueError:
-            continue  # points that rounding made equal
-        found = time_grid(algorithm_from_manifest(manifest(**described)))
-        assert [time.hex() for time in found] == [float(time).hex() for time in wanted]
+@distinct_cases(400, kinds={"the bundle's own": 250})
+def test_grids(draws: Random) -> tuple[Any, ...]:
+    """Grids of points that a bundle names, and of up to 60 steps that it only counts."""
+    described: dict[str, Any] = {"n_cfm_timesteps": draws.randint(1, 60)}
+    if named := draws.random() < 0.9:
+        weights = [draws.uniform(0.001, 1.0) for _ in range(draws.randint(2, 9))]
+        inner = (np.cumsum(weights) / np.sum(weights))[:-1].tolist()
+        described = {"n_cfm_timesteps": len(weights), "euler_grid": [0.0, *inner, 1.0]}
+    wanted = windowing.time_grid(AlgorithmConfig.from_manifest(manifest(**described)))
+    found = time_grid(algorithm_from_manifest(manifest(**described)))
+    assert [time.hex() for time in found] == [float(time).hex() for time in wanted]
+    return ("the bundle's own" if named else "even", described)
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    st.floats(0, 9),
-    st.integers(0, 60),
-    st.floats(0.01, 4.4),
-    st.integers(0, 90),
-    st.lists(st.integers(0, 3000), min_size=BATCH, max_size=BATCH),
-)
-def test_floors_and_ceilings(
-    ratio: float, floor: int, speech_per_text: float, slack: int, lengths: list[int]
-) -> None:
-    """300 lengths, a floor and a ceiling for each."""
+@distinct_cases(600)
+def test_floors_and_ceilings(draws: Random) -> tuple[Any, ...]:
+    """A floor and a ceiling for each length; most lengths are below what fills a window."""
     described = manifest(
-        eos_floor={"min_tokens_floor": floor, "min_tokens_text_ratio": ratio},
+        eos_floor={
+            "min_tokens_floor": draws.randrange(61),
+            "min_tokens_text_ratio": draws.choice([1.2, draws.uniform(0, 9)]),
+        },
         postprocess={
-            "ceiling_speech_per_text_token": speech_per_text,
-            "ceiling_slack_tokens": slack,
+            "ceiling_speech_per_text_token": draws.choice([4.0, draws.uniform(0.01, 4.4)]),
+            "ceiling_slack_tokens": draws.choice([40, draws.randrange(91)]),
         },
     )
+    n_text = draws.choice([draws.randrange(90), draws.randrange(90), draws.randrange(3001)])
     ours = algorithm_from_manifest(described)
     theirs = AlgorithmConfig.from_manifest(described)
-    for n_text in lengths:
-        assert eos_floor(n_text, ours) == windowing.eos_floor(n_text, theirs)
-        wanted = ceiling_for(n_text, config=theirs.postprocess, window=255)
-        assert length_ceiling(n_text, ours) == wanted
+    assert eos_floor(n_text, ours) == windowing.eos_floor(n_text, theirs)
+    wanted = ceiling_for(n_text, config=theirs.postprocess, window=255)
+    assert length_ceiling(n_text, ours) == wanted
+    return ("length", n_text, described["eos_floor"], described["postprocess"])
