@@ -104,8 +104,10 @@ def family_of(path: Path) -> str:
     for name in FAMILIES:
         if _module(name).recognises(path):
             return name
+    # An empty path is this too, as a shell's unset variable gives it.
+    where = "the current folder" if path == Path() else str(path)
     raise BundleError(
-        f"{path} is no bundle of a family that loudr knows ({', '.join(FAMILIES)}): "
+        f"{where} is no bundle of a family that loudr knows ({', '.join(FAMILIES)}): "
         "give the folder of a release",
         path=str(path),
     )

@@ -12,6 +12,8 @@ import pytest
 from loudr1 import REMOVED, TRIGGERS, checkpoint_name, write_bundle
 from loudr1_language import STOP
 
+from loudr_core.errors import BundleError
+from loudr_core.speech.bundles import verify_bundle
 from loudr_core.speech.loudr1.bundle import open_bundle
 
 PUBLISHED = {"loudr-1": "7cd75498ad4e7531", "loudr-1-turbo": "e5303ba243087222"}
@@ -31,6 +33,14 @@ def _session(folder: Path, graph: str) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = 1
     path = folder / "onnx" / f"{graph}.onnx"
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def test_an_empty_path_is_told_as_what_it_stands_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BundleError, match=r"^the current folder is no bundle of a family"):
+        list(verify_bundle(Path()))
 
 
 @pytest.mark.parametrize("kind", KINDS)

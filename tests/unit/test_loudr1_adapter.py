@@ -171,6 +171,9 @@ def test_the_reference_funnel_is_part_of_the_fingerprint(
         ({"bundle": None}, ConfigError, "needs the model's folder"),
         ({"threads": 0}, ConfigError, "threads 0"),
         ({"threads": True}, ConfigError, "threads True"),
+        ({"threads": 10**9}, ConfigError, "threads 1000000000 is more .*: at most 512"),
+        ({"threads": 10**5000}, ConfigError, "is more than any machine has"),
+        ({"threads": 513}, ConfigError, "threads 513 is more"),
         ({"threads": "two"}, ConfigError, "threads 'two'"),
         ({"text_funnel": "loudr2"}, ConfigError, "loudr2"),
         ({"thread": 2}, ConfigError, "did you mean 'threads'"),
@@ -195,6 +198,25 @@ def test_a_bundle_without_voices_is_refused(folder: Path, tmp_path: Path) -> Non
     shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("voices"))
     with pytest.raises(BundleError, match="has no voice"):
         open_loudr1(bundle=bare)
+
+
+def test_a_damaged_voice_leaves_the_others(
+    folder: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    harmed = tmp_path / "harmed"
+    shutil.copytree(folder, harmed)
+    (harmed / "voices" / "bob.safetensors").write_bytes(b"damaged")
+    engine = open_loudr1(bundle=harmed)
+    assert [voice.name for voice in engine.voices()] == ["ada", "cleo"]
+    (row,) = (each.getMessage() for each in caplog.records if each.levelname == "WARNING")
+    assert row.startswith("bundle-damaged-voice: ")
+    assert "bob.safetensors" in row
+    assert "bob.safetensors" in answer(engine, voice="bob").error
+    assert answer(engine).samples is not None
+    for name in ("ada", "cleo"):
+        (harmed / "voices" / f"{name}.safetensors").write_bytes(b"damaged")
+    with pytest.raises(BundleError, match=r"ada\.safetensors"):
+        open_loudr1(bundle=harmed).voices()
 
 
 def test_graphs_of_another_bundle_are_refused_when_they_are_opened(

@@ -384,6 +384,12 @@ def test_a_damaged_voice_is_named(bundle: Path) -> None:
         open_bundle(bundle).voice("ada")
 
 
+@pytest.mark.parametrize("name", [None, 5, b"ada", ["ada"]])
+def test_a_voices_name_is_text(bundle: Path, name: Any) -> None:
+    with pytest.raises(ValueError, match=f"by its name, found a {type(name).__name__}$"):
+        open_bundle(bundle).voice(name)
+
+
 def test_a_voice_may_not_be_a_link_out_of_the_bundle(bundle: Path, tmp_path: Path) -> None:
     outside = tmp_path / "mine.safetensors"
     (bundle / "voices" / "ada.safetensors").rename(outside)

@@ -21,6 +21,7 @@ from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
 from loudr_core.speech.loudr1.cancelling import SynthesisCancelled
 from loudr_core.speech.loudr1.container import file_sha256
 from loudr_core.speech.loudr1.findings import passage_findings, reading_findings
+from loudr_core.speech.loudr1.json_values import shown
 from loudr_core.speech.loudr1.model import Loudr1
 from loudr_core.speech.loudr1.voice import VoiceProfile
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
@@ -30,6 +31,7 @@ __all__ = ["Loudr1Engine", "open_loudr1"]
 
 _log = logging.getLogger(__name__)
 
+_MOST_THREADS = 512
 _ADAPTER_VERSION = 1
 """Raised whenever this package comes to give other samples for the same request."""
 
@@ -71,6 +73,10 @@ def open_loudr1(
         )
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise ConfigError(f"threads {threads!r} is no number of threads: 1 or more")
+    if threads > _MOST_THREADS:
+        raise ConfigError(
+            f"threads {shown(threads)} is more than any machine has: at most {_MOST_THREADS}"
+        )
     return Loudr1Engine(
         open_bundle(bundle), provider=provider, text_funnel=text_funnel, threads=threads
     )
@@ -134,12 +140,26 @@ class Loudr1Engine:
     def voices(self) -> Sequence[VoiceInfo]:
         """Return the voices of the bundle, by name.
 
+        A damaged profile is left out with a warning that names it; a request for it is answered
+        with what is wrong.
+
         Raises
         ------
         BundleError
-            A profile is damaged.
+            Every profile is damaged; the error is that of the first.
         """
-        return tuple(self._info(name) for name in self._bundle.voice_names())
+        voices: list[VoiceInfo] = []
+        damaged: list[BundleError] = []
+        for name in self._bundle.voice_names():
+            try:
+                voices.append(self._info(name))
+            except BundleError as error:
+                damaged.append(error)
+        if not voices and damaged:
+            raise damaged[0]
+        for each in damaged:
+            _log.warning("bundle-damaged-voice: %s", each.message)
+        return tuple(voices)
 
     def synthesize(
         self, requests: Iterable[SpeechRequest], *, cancel: Event | None = None

@@ -42,11 +42,15 @@ def voice_in_folder(bundle: Path, name: str) -> VoiceProfile:
 
     Raises
     ------
+    ValueError
+        The name is no text.
     ConfigError
         The bundle has no voice of that name; the error has the nearest one.
     BundleError
         The profile is damaged, or is a link that leads out of the bundle.
     """
+    if not isinstance(name, str):
+        raise ValueError(f"a voice is asked for by its name, found a {type(name).__name__}")
     files = voice_files(bundle)
     if name not in files:
         raise ConfigError(_unknown(name, tuple(files), bundle), voice=name)
