@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from random import Random
@@ -12,6 +13,9 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 __all__ = ["distinct_cases"]
+
+_TIMES = int(os.environ.get("LOUDR_CASES_TIMES", "1"))
+"""For a longer run by hand: so many times the cases."""
 
 
 def _digest(inputs: tuple[Any, ...]) -> bytes:
@@ -45,6 +49,7 @@ def distinct_cases(
         How many of them, at least, must be of a kind. The function returns the kind, then the
         inputs; cases are told apart by the inputs alone.
     """
+    least *= _TIMES
     examples = math.ceil(least * 1.1 / per_example)
 
     def decorate(compare: Callable[[Random], tuple[Any, ...]]) -> Callable[[], None]:
