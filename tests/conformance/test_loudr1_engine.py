@@ -84,6 +84,33 @@ TIGHT_CASES = (
     _case(f"hushado {' '.join(SENTENCES)} The end.", seed=37),
 )
 
+SHORT = (
+    "Come in.", "It is late.", "Not yet!", "Why?", "She nodded.", "Rain again.", "He ran; I hid.",
+    "The door stood open.", "St. John left.", "All was still.", "Go on, then.", "Who knows?",
+    "Ten past nine.", "A gull cried.", "They slept.",
+)  # fmt: skip
+"""Said once each, by the voices in turn."""
+MIDDLING = (
+    "The tide was out, and the sand lay bare.",
+    "At noon a bell rang twice in the village.",
+    "Mr. Low sold maps; Mrs. Low sold ink.",
+    "I had a letter, but no stamp for it!",
+    "Could it be that the road was closed?",
+    "Then, at last, the wind began to fall.",
+)
+MORE_CASES = tuple(
+    _case(text, ("ada", "bob", "cleo")[place % 3], seed=1000 + place)
+    for place, text in enumerate(SHORT)
+)
+MORE_TIGHT_CASES = (
+    *(
+        _case(text, ("ada", "bob", "cleo")[place % 3], seed=2000 + place)
+        for place, text in enumerate(MIDDLING)
+    ),
+    _case(" ".join(MIDDLING[:2]), "bob", seed=51, previous_tokens=[9, 8, 7, 6, 5]),
+    _case(" ".join(MIDDLING[2:4]), seed=52, speed=1.2),
+)
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -135,6 +162,9 @@ def _same(found: Passage, expected: Any) -> None:
     assert [(c.text, c.start, c.end, c.tokens) for c in found.chunks] == [
         (c.text, c.start, c.end, c.tokens) for c in expected.chunks
     ]
+    assert [(w.word, w.start, w.end) for c in found.chunks for w in c.words] == [
+        (w.text, w.start, w.end) for c in expected.chunks for w in c.words
+    ]
 
 
 def _both(pair: Pair, case: Case) -> Passage:
@@ -147,7 +177,7 @@ def _both(pair: Pair, case: Case) -> Passage:
 
 @pytest.mark.slow
 def test_passages_have_the_same_bytes(pair: Pair) -> None:
-    found = [_both(pair, case) for case in CASES]
+    found = [_both(pair, case) for case in (*MORE_CASES, *CASES)]
     windows = [window for passage in found for window in passage.windows]
     assert sum(window.attempts - 1 for window in windows) >= 3  # rows were drawn again
     assert len(found[-1].windows) == 2  # one chunk, cut in half
@@ -157,8 +187,14 @@ def test_passages_have_the_same_bytes(pair: Pair) -> None:
 
 @pytest.mark.slow
 def test_passages_of_several_windows_have_the_same_bytes(tight_pair: Pair) -> None:
-    counts = {len(_both(tight_pair, case).windows) for case in TIGHT_CASES}
+    cases = (*TIGHT_CASES, *MORE_TIGHT_CASES)
+    counts = {len(_both(tight_pair, case).windows) for case in cases}
     assert counts >= {1, 2, 3, 4, 5}
+
+
+def test_fifty_texts_are_compared() -> None:
+    cases = (*CASES, *MORE_CASES, *TIGHT_CASES, *MORE_TIGHT_CASES)
+    assert len({text for text, _, _ in cases}) >= 50
 
 
 def test_a_stream_is_the_same_window_by_window(tight_pair: Pair) -> None:
