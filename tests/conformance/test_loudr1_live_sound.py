@@ -98,7 +98,7 @@ def test_lengths_and_limits(draws: Random) -> tuple[Any, ...]:
     return ("allowed", n, speed, asked)
 
 
-@distinct_cases(600, kinds={"faded": 400, "shorter than its fades": 60, "no fade": 20})
+@distinct_cases(600, kinds={"faded": 400, "shorter than its fades": 60, "no fade": 8})
 def test_fades(draws: Random) -> tuple[Any, ...]:
     """Most arrays are longer than their two fades; some are just shorter or just as long."""
     seconds = draws.choice([0.005, 0.02, draws.uniform(0, 0.05), draws.uniform(0, 0.05)])
