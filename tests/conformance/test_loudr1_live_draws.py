@@ -103,7 +103,7 @@ def test_whole_fields_of_a_window(seed: int) -> None:
     assert same_bits(noise.vocoder_noise(seed), gaussian_field(seed, 1, 9, 244800))
 
 
-@distinct_cases(220, per_example=25)
+@distinct_cases(220)
 def test_phases(draws: Random) -> tuple[Any, ...]:
     seed = seed_of(draws)
     wanted = symmetric_uniforms(seed, 0, 8, np.pi)
