@@ -49,8 +49,7 @@ def distinct_cases(
         How many of them, at least, must be of a kind. The function returns the kind, then the
         inputs; cases are told apart by the inputs alone.
     """
-    least *= _TIMES
-    examples = math.ceil(least * 1.1 / per_example)
+    examples = math.ceil(least * _TIMES * 1.1 / per_example)
 
     def decorate(compare: Callable[[Random], tuple[Any, ...]]) -> Callable[[], None]:
         def test() -> None:
