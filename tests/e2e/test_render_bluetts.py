@@ -25,7 +25,7 @@ They came to the far shore before the lamps were lit, and 7 boats lay there with
 The boy counted them twice, and then he slept.
 """
 
-ESPEAK = """#!{python}
+ESPEAK = """
 import sys
 if "--version" in sys.argv:
     print("eSpeak NG text-to-speech: 1.52 stand-in")
@@ -53,7 +53,10 @@ def programs(tmp_path: Path) -> str:
     folder = tmp_path / "programs"
     folder.mkdir()
     program = folder / "espeak-ng"
-    program.write_text(ESPEAK.format(python=sys.executable), encoding="utf-8")
+    script = folder / "espeak.py"
+    script.write_text(ESPEAK, encoding="utf-8")
+    # A first line `#!python` could not name a folder with a space in it.
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"
 
