@@ -1,6 +1,5 @@
 """What `manifests/bundles/` declares of a family: the files of its releases, as far as known."""
 
-import hashlib
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from loudr_core.speech.bundles import BundleCheck
+from loudr_core.speech.files import file_sha256
 
 __all__ = ["DeclaredFile", "check_declared", "declared_files", "manifest_of_family"]
 
@@ -106,6 +106,5 @@ def _difference(path: Path, file: DeclaredFile) -> str:
         return f"{size} bytes, {file.bytes} in the release"
     if file.sha256 is None:
         return ""
-    with path.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
+    found = file_sha256(path)
     return "" if found == file.sha256 else f"SHA-256 {found}, {file.sha256} in the release"

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sanotts_students import Tensors, random_students, singing_students
 
-from loudr_core.speech.loudr1.json_values import Section
+from loudr_core.speech.json_values import Section
 from loudr_core.speech.sanotts.configs import read_acoustic, read_decoder, read_duration
 
 __all__ = [

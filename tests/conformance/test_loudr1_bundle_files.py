@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from safetensors import SafetensorError
 
 from loudr_core.errors import BundleError, ConfigError
+from loudr_core.speech.checksums import check_tree, parse_sums
 from loudr_core.speech.loudr1.checkpoint import choose_checkpoint, read_manifest
-from loudr_core.speech.loudr1.checksums import check_tree, parse_sums
 from loudr_core.speech.loudr1.container import encode_container, payload_sha256
 from loudr_core.speech.loudr1.export_record import check_export_record
 from loudr_core.speech.loudr1.voice import read_voice, write_voice

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from loudr_core.errors import SynthesisError
+from loudr_core.speech.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.algorithm import Algorithm
-from loudr_core.speech.loudr1.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.manifest import algorithm_from_manifest
 from loudr_core.speech.loudr1.passage import PassageOrder, speak, speak_windows
 from loudr_core.speech.loudr1.sampler import Sampler

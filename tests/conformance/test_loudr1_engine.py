@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from loudr_core.errors import SynthesisError
+from loudr_core.speech.cancelling import SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
-from loudr_core.speech.loudr1.cancelling import SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.model import Loudr1
 from loudr_core.speech.loudr1.passage import Passage
 from loudr_core.speech.loudr1.sampler import Sampler

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from loudr_core.speech.cancelling import poll_of
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
-from loudr_core.speech.loudr1.cancelling import poll_of
 from loudr_core.speech.loudr1.model import Loudr1
 from loudr_core.speech.loudr1.voice import VoiceProfile, read_voice
 from loudr_core.speech.loudr1.window import WindowOrder, draw_window

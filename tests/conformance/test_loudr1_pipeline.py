@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from loudr_core.errors import SynthesisError
+from loudr_core.speech.cancelling import Poll, poll_of
 from loudr_core.speech.loudr1.algorithm import Algorithm
-from loudr_core.speech.loudr1.cancelling import Poll, poll_of
 from loudr_core.speech.loudr1.fingerprint import algorithm_fingerprint
 from loudr_core.speech.loudr1.manifest import algorithm_from_manifest
 from loudr_core.speech.loudr1.passage import Passage, PassageOrder, speak

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sanotts_package import configs, phoneme_config, write_package
 
-from loudr_core.speech.loudr1.json_values import Section
+from loudr_core.speech.json_values import Section
 from loudr_core.speech.sanotts.configs import read_decoder
 from loudr_core.speech.sanotts.decoder import decode
 from loudr_core.speech.sanotts.decoder_graph import GraphDecoder

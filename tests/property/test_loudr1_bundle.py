@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.checksums import check_tree
 from loudr_core.speech.loudr1.bundle import open_bundle
-from loudr_core.speech.loudr1.checksums import check_tree
 from loudr_core.speech.loudr1.container import encode_container, payload_sha256, read_header
 from loudr_core.speech.loudr1.export_record import check_export_record
 from loudr_core.speech.loudr1.fingerprint import algorithm_fingerprint

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.checksums import CheckedFile, check_tree, parse_sums
+from loudr_core.speech.checksums import CheckedFile, check_tree, parse_sums
 
 A = "a" * 64
 FILES = {"a.bin": b"1", "voices/v.safetensors": b"2"}
@@ -194,7 +194,7 @@ def test_links_are_followed_and_circles_end(tmp_path: Path) -> None:
 
 
 def test_a_tree_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loudr_core.speech.loudr1.checksums._MOST_ENTRIES", 20)
+    monkeypatch.setattr("loudr_core.speech.checksums._MOST_ENTRIES", 20)
     outside = tmp_path / "outside"
     outside.mkdir()
     for number in range(20):
@@ -225,5 +225,5 @@ def test_names_of_several_lines_and_files_that_go_are_one_row(
     def gone(path: Path) -> str:
         raise BundleError(f"{path} cannot be read (gone)", path=str(path))
 
-    monkeypatch.setattr("loudr_core.speech.loudr1.checksums.file_sha256", gone)
+    monkeypatch.setattr("loudr_core.speech.checksums.file_sha256", gone)
     assert states(folder)["a.bin"] == "refused"

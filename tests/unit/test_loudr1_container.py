@@ -10,9 +10,9 @@ import pytest
 from safetensors.numpy import load_file, save
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.files import file_sha256
 from loudr_core.speech.loudr1.container import (
     encode_container,
-    file_sha256,
     payload_sha256,
     read_header,
     read_tensor,

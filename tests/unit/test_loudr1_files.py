@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.checksums import check_tree
-from loudr_core.speech.loudr1.container import Header, file_sha256, payload_sha256, read_header
+from loudr_core.speech.checksums import check_tree
+from loudr_core.speech.files import file_sha256, is_there, open_regular, read_whole
+from loudr_core.speech.loudr1.container import Header, payload_sha256, read_header
 from loudr_core.speech.loudr1.export_record import check_export_record
-from loudr_core.speech.loudr1.files import is_there, open_regular, read_whole
 from loudr_core.speech.loudr1.tokenizer_file import read_tokenizer_json
 from loudr_core.speech.loudr1.voice import read_voice
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from loudr_core.speech.cancelling import SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.algorithm import Algorithm, Sampling
 from loudr_core.speech.loudr1.bundle import Weights
-from loudr_core.speech.loudr1.cancelling import SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.fused import FusedGenerator
 from loudr_core.speech.loudr1.generator import Generator, SingleGenerator
 from loudr_core.speech.loudr1.sampler import Sampler

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from loudr_core.errors import SynthesisError
 from loudr_core.findings import Finding
+from loudr_core.speech.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.algorithm import Algorithm, Chunking, Detectors, Sampling, Window
-from loudr_core.speech.loudr1.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.loudr1.findings import passage_findings, reading_findings
 from loudr_core.speech.loudr1.passage import Passage, PassageOrder, join_windows, speak
 from loudr_core.speech.loudr1.sampler import Sampler

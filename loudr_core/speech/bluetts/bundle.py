@@ -5,7 +5,6 @@ Everything but the voices may lie in `onnx/` instead of at the folder's top, as 
 another export fit by shape and ruin the voice (BlueTTS specification, sections 1 and 7).
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.files import entries, file_sha256, is_file, is_folder, read_whole
 from loudr_core.speech.graph_facts import side_files
-from loudr_core.speech.loudr1.files import entries, is_file, is_folder, read_whole, unreadable
-from loudr_core.speech.loudr1.json_values import parse_object
+from loudr_core.speech.json_values import parse_object
 
 __all__ = ["GRAPHS", "TABLES", "BlueBundle", "bundle_folder", "find_file", "open_blue_bundle"]
 
@@ -77,7 +76,7 @@ class BlueBundle:
         BundleError
             A file cannot be read.
         """
-        return {self.name_of(path): _sha256(path) for path in self.files}
+        return {self.name_of(path): file_sha256(path) for path in self.files}
 
     @cached_property
     def declared(self) -> dict[str, str]:
@@ -223,11 +222,3 @@ def _digest_of(value: object) -> str:
 
 def _last(name: str) -> str:
     return name.replace("\\", "/").rpartition("/")[2]
-
-
-def _sha256(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(path, error) from None

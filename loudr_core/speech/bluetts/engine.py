@@ -31,8 +31,8 @@ from loudr_core.speech.bluetts.reading import BlueReader
 from loudr_core.speech.bluetts.recipe import Recipe
 from loudr_core.speech.bluetts.tables import SAMPLE_RATE_HZ
 from loudr_core.speech.bluetts.voices import BlueVoice, voice_info
+from loudr_core.speech.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.limits import BLUETTS
-from loudr_core.speech.loudr1.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.session import render_class

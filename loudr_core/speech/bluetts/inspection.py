@@ -21,8 +21,8 @@ from loudr_core.speech.bluetts.tables import CHANNELS, FRAME, SAMPLE_RATE_HZ
 from loudr_core.speech.bluetts.voices import PITCHES_HZ, voice_info
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
 from loudr_core.speech.declared import check_declared, declared_files
+from loudr_core.speech.files import is_folder
 from loudr_core.speech.limits import BLUETTS
-from loudr_core.speech.loudr1.files import is_folder
 
 __all__ = ["describe", "recognises", "verify"]
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
-from loudr_core.speech.loudr1.files import read_whole
-from loudr_core.speech.loudr1.json_values import Section, parse_object
+from loudr_core.speech.files import read_whole
+from loudr_core.speech.json_values import Section, parse_object
 
 __all__ = [
     "CHANNELS",

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.speech.bluetts.tables import STYLE_SHAPE
-from loudr_core.speech.loudr1.files import read_whole
-from loudr_core.speech.loudr1.json_values import Section, parse_object, shown
+from loudr_core.speech.files import read_whole
+from loudr_core.speech.json_values import Section, parse_object, shown
 from loudr_core.speech.protocol import VoiceInfo
 
 __all__ = ["PITCHES_HZ", "PREFERRED", "BlueVoice", "read_voice", "read_voices", "voice_info"]

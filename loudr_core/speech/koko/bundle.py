@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 from loudr_core.errors import BundleError, ConfigError
+from loudr_core.speech.files import file_sha256, is_file, is_folder
 from loudr_core.speech.graph_facts import side_files
-from loudr_core.speech.loudr1.files import is_file, is_folder, unreadable
 
 __all__ = [
     "GRAPHS",
@@ -153,13 +153,7 @@ def _other_precision(half: Path | None) -> str:
 
 def _sha256(paths: tuple[Path, ...]) -> str:
     """Return the SHA-256 of one file, or over those of several."""
-    digests = []
-    for path in paths:
-        try:
-            with path.open("rb") as file:
-                digests.append(hashlib.file_digest(file, "sha256"))
-        except OSError as error:
-            raise unreadable(path, error) from None
+    digests = [file_sha256(path) for path in paths]
     if len(digests) == 1:
-        return digests[0].hexdigest()
-    return hashlib.sha256(b"".join(each.digest() for each in digests)).hexdigest()
+        return digests[0]
+    return hashlib.sha256(b"".join(map(bytes.fromhex, digests))).hexdigest()

@@ -21,6 +21,7 @@ from loudr_core.audio.limiter import soft_limit
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError, LoudrError, SynthesisError
+from loudr_core.speech.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.koko.bundle import KokoBundle, open_koko_bundle
 from loudr_core.speech.koko.findings import reading_findings, sound_findings
 from loudr_core.speech.koko.model import SAMPLE_RATE_HZ, KokoModel, TooLong, Utterance
@@ -28,7 +29,6 @@ from loudr_core.speech.koko.reading import POLICIES, close_sentence, read_text
 from loudr_core.speech.koko.recipe import Recipe
 from loudr_core.speech.koko.voices import speaker_of, voice_infos
 from loudr_core.speech.limits import KOKO
-from loudr_core.speech.loudr1.cancelling import Poll, SynthesisCancelled, poll_of
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.session import render_class

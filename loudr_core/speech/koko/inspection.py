@@ -7,7 +7,9 @@ from pathlib import Path
 from loudr_core.errors import BundleError, LoudrError
 from loudr_core.findings import Finding
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
+from loudr_core.speech.checksums import SUMS_NAME, check_tree
 from loudr_core.speech.declared import check_declared, declared_files
+from loudr_core.speech.files import is_file, is_folder
 from loudr_core.speech.koko.bundle import (
     GRAPHS,
     KokoBundle,
@@ -21,8 +23,6 @@ from loudr_core.speech.koko.probe import check_vocabulary, frame_multiple, speak
 from loudr_core.speech.koko.recipe import Recipe
 from loudr_core.speech.koko.vocabulary import read_vocabulary
 from loudr_core.speech.koko.voices import voice_infos
-from loudr_core.speech.loudr1.checksums import SUMS_NAME, check_tree
-from loudr_core.speech.loudr1.files import is_file, is_folder
 
 __all__ = ["describe", "recognises", "verify"]
 

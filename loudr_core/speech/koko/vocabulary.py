@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.files import read_whole
-from loudr_core.speech.loudr1.json_values import parse_object, shown
+from loudr_core.speech.files import read_whole
+from loudr_core.speech.json_values import parse_object, shown
 
 __all__ = ["Vocabulary", "read_vocabulary", "vocabulary_from"]
 

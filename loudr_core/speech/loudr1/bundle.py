@@ -13,13 +13,13 @@ from typing import Final
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
+from loudr_core.speech.files import file_sha256, is_file
+from loudr_core.speech.json_values import Section
 from loudr_core.speech.loudr1.algorithm import Algorithm, DecodeMode
 from loudr_core.speech.loudr1.checkpoint import choose_checkpoint, read_manifest
-from loudr_core.speech.loudr1.container import Header, file_sha256
+from loudr_core.speech.loudr1.container import Header
 from loudr_core.speech.loudr1.export_record import check_export_record
-from loudr_core.speech.loudr1.files import is_file
 from loudr_core.speech.loudr1.fingerprint import algorithm_fingerprint
-from loudr_core.speech.loudr1.json_values import Section
 from loudr_core.speech.loudr1.manifest import algorithm_from_manifest
 from loudr_core.speech.loudr1.runnable import runnable_faults
 from loudr_core.speech.loudr1.tokenizer_file import read_tokenizer_json

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.files import entries, is_file, is_folder
+from loudr_core.speech.json_values import parse_object, shown
 from loudr_core.speech.loudr1.container import Header, read_header
-from loudr_core.speech.loudr1.files import entries, is_file, is_folder
-from loudr_core.speech.loudr1.json_values import parse_object, shown
 from loudr_core.speech.loudr1.manifest import check_declaration
 
 __all__ = ["CHECKPOINT_NAMES", "choose_checkpoint", "read_manifest"]

@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.files import open_regular, unreadable
-from loudr_core.speech.loudr1.json_values import parse_object, shown
+from loudr_core.speech.files import open_regular, unreadable
+from loudr_core.speech.json_values import parse_object, shown
 
 __all__ = [
     "Header",
     "TensorEntry",
     "encode_container",
-    "file_sha256",
     "payload_sha256",
     "read_header",
     "read_tensor",
@@ -168,21 +167,6 @@ def payload_sha256(path: Path) -> str:
     except OSError as error:
         raise unreadable(path, error) from None
     return digest.hexdigest()
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a whole file, read in pieces.
-
-    Raises
-    ------
-    BundleError
-        The file cannot be read.
-    """
-    try:
-        with open_regular(path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(path, error) from None
 
 
 def encode_container(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:

@@ -16,12 +16,12 @@ import numpy as np
 
 from loudr_core.canonical import digest
 from loudr_core.errors import BundleError, ConfigError, LoudrError, SynthesisError
+from loudr_core.speech.cancelling import SynthesisCancelled
+from loudr_core.speech.files import file_sha256
+from loudr_core.speech.json_values import shown
 from loudr_core.speech.limits import LOUDR1
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
-from loudr_core.speech.loudr1.cancelling import SynthesisCancelled
-from loudr_core.speech.loudr1.container import file_sha256
 from loudr_core.speech.loudr1.findings import passage_findings, reading_findings
-from loudr_core.speech.loudr1.json_values import shown
 from loudr_core.speech.loudr1.model import Loudr1
 from loudr_core.speech.loudr1.voice import VoiceProfile
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo

@@ -10,8 +10,8 @@ from typing import Final
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
-from loudr_core.speech.loudr1.files import is_there, read_whole
-from loudr_core.speech.loudr1.json_values import parse_object, shown
+from loudr_core.speech.files import is_there, read_whole
+from loudr_core.speech.json_values import parse_object, shown
 
 __all__ = ["RECORD_NAME", "check_export_record"]
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from loudr_core.speech.cancelling import Poll
 from loudr_core.speech.loudr1.algorithm import Algorithm
 from loudr_core.speech.loudr1.bundle import Weights
-from loudr_core.speech.loudr1.cancelling import Poll
 from loudr_core.speech.loudr1.generator import mask_stop
 from loudr_core.speech.loudr1.graphs import (
     PAST_NAMES,

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from loudr_core.speech.cancelling import Poll
 from loudr_core.speech.loudr1.algorithm import Algorithm
 from loudr_core.speech.loudr1.bundle import Weights
-from loudr_core.speech.loudr1.cancelling import Poll
 from loudr_core.speech.loudr1.graphs import (
     PAST_NAMES,
     PREFILL_KV_NAMES,

@@ -8,11 +8,11 @@ from typing import Final
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
+from loudr_core.speech.checksums import SUMS_NAME, check_tree
+from loudr_core.speech.files import entries, is_file, is_folder
+from loudr_core.speech.json_values import shown
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
-from loudr_core.speech.loudr1.checksums import SUMS_NAME, check_tree
 from loudr_core.speech.loudr1.container import payload_sha256
-from loudr_core.speech.loudr1.files import entries, is_file, is_folder
-from loudr_core.speech.loudr1.json_values import shown
 from loudr_core.speech.protocol import VoiceInfo
 
 __all__ = ["describe", "recognises", "verify"]

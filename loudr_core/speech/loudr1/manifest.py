@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
+from loudr_core.speech.json_values import Section, shown
 from loudr_core.speech.loudr1.algorithm import (
     UNSET,
     Algorithm,
@@ -22,7 +23,6 @@ from loudr_core.speech.loudr1.algorithm import (
     Window,
 )
 from loudr_core.speech.loudr1.algorithm_checks import algorithm_faults
-from loudr_core.speech.loudr1.json_values import Section, shown
 
 __all__ = [
     "CHECKPOINT_FORMAT",

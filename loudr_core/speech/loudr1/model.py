@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from loudr_core.arrays import Mono
 from loudr_core.errors import SynthesisError
+from loudr_core.speech.cancelling import Poll, poll_of
 from loudr_core.speech.loudr1.algorithm import Algorithm
 from loudr_core.speech.loudr1.bundle import Bundle
-from loudr_core.speech.loudr1.cancelling import Poll, poll_of
 from loudr_core.speech.loudr1.carry import check_speech_tokens
 from loudr_core.speech.loudr1.funnel import Funnel, open_funnel
 from loudr_core.speech.loudr1.fused import FusedGenerator

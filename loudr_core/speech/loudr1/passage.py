@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from loudr_core.arrays import Mono
 from loudr_core.errors import SynthesisError
-from loudr_core.speech.loudr1.cancelling import Poll
+from loudr_core.speech.cancelling import Poll
 from loudr_core.speech.loudr1.carry import carry, check_speech_tokens
 from loudr_core.speech.loudr1.chunking import split_text
 from loudr_core.speech.loudr1.detectors import Verdict

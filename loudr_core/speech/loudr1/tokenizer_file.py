@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.files import read_whole
+from loudr_core.speech.json_values import Section, shown
 from loudr_core.speech.loudr1.container import Header, read_tensor
-from loudr_core.speech.loudr1.files import read_whole
-from loudr_core.speech.loudr1.json_values import Section, shown
 
 __all__ = ["read_tokenizer_json"]
 

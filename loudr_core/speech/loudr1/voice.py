@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
+from loudr_core.speech.files import file_sha256
+from loudr_core.speech.json_values import Section, parse_object, shown
 from loudr_core.speech.loudr1.algorithm import ACOUSTIC_TOKENS, MEL_BINS
 from loudr_core.speech.loudr1.container import (
     Header,
     encode_container,
-    file_sha256,
     read_header,
     read_tensor,
 )
-from loudr_core.speech.loudr1.json_values import Section, parse_object, shown
 
 __all__ = ["ENROLMENTS", "VoiceProfile", "read_voice", "write_voice"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from loudr_core.errors import BundleError, ConfigError
-from loudr_core.speech.loudr1.files import entries, is_file, is_folder
+from loudr_core.speech.files import entries, is_file, is_folder
 from loudr_core.speech.loudr1.voice import VoiceProfile, read_voice
 
 __all__ = ["voice_files", "voice_in_folder"]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from loudr_core.arrays import Mono
 from loudr_core.errors import SynthesisError
+from loudr_core.speech.cancelling import Poll
 from loudr_core.speech.loudr1.algorithm import Algorithm
-from loudr_core.speech.loudr1.cancelling import Poll
 from loudr_core.speech.loudr1.carry import carry, strip_specials
 from loudr_core.speech.loudr1.chunking import split_in_half
 from loudr_core.speech.loudr1.detectors import Verdict, dead_air, inspect

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.json_values import Section, shown
+from loudr_core.speech.json_values import Section, shown
 
 __all__ = [
     "HOP",

@@ -7,7 +7,7 @@ from pathlib import Path
 from loudr_core.errors import BundleError
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
 from loudr_core.speech.declared import manifest_of_family
-from loudr_core.speech.loudr1.files import is_file, is_folder
+from loudr_core.speech.files import is_file, is_folder
 from loudr_core.speech.protocol import VoiceInfo
 from loudr_core.speech.sanotts.configs import HOP, SAMPLE_RATE_HZ
 from loudr_core.speech.sanotts.lookalikes import FORMAT, MANIFEST, look_alike, manifest_of

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.files import entries, is_file, is_folder, read_whole
+from loudr_core.speech.files import entries, is_file, is_folder, read_whole
 
 __all__ = ["FORMAT", "MANIFEST", "look_alike", "manifest_of", "refuse_look_alike"]
 

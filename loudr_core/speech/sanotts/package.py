@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
-from loudr_core.speech.loudr1.files import is_file, is_folder
-from loudr_core.speech.loudr1.json_values import Section, parse_object, shown
+from loudr_core.speech.files import is_file, is_folder
+from loudr_core.speech.json_values import Section, parse_object, shown
 from loudr_core.speech.sanotts.configs import (
     HOP,
     SAMPLE_RATE_HZ,

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError, SynthesisError
-from loudr_core.speech.loudr1.files import is_file, read_whole
-from loudr_core.speech.loudr1.json_values import Section, parse_object, shown
+from loudr_core.speech.files import is_file, read_whole
+from loudr_core.speech.json_values import Section, parse_object, shown
 from loudr_core.speech.sanotts.configs import needed
 
 __all__ = [

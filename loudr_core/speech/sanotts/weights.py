@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.files import is_file, unreadable
-from loudr_core.speech.loudr1.json_values import Section, shown
+from loudr_core.speech.files import file_sha256, is_file, unreadable
+from loudr_core.speech.json_values import Section, shown
 from loudr_core.speech.sanotts.configs import needed
 from loudr_core.speech.sanotts.shapes import Shapes
 
@@ -47,8 +47,7 @@ def map_weights(path: Path, *, size_bytes: int, sha256: str) -> Blob:
                 path=str(path),
                 key="weights_size_bytes",
             )
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = file_sha256(path)
         if found != sha256:
             raise BundleError(
                 f"{path} has SHA-256 {found}, the manifest says {sha256}: {_COPY}",

@@ -1,6 +1,7 @@
 """Asking the file system about a bundle's files; an answer that is none is a `BundleError`."""
 
 import errno
+import hashlib
 import stat
 from io import BufferedReader
 from pathlib import Path
@@ -9,6 +10,7 @@ from loudr_core.errors import BundleError
 
 __all__ = [
     "entries",
+    "file_sha256",
     "is_file",
     "is_folder",
     "is_there",
@@ -126,3 +128,18 @@ def unreadable(path: Path, error: OSError) -> BundleError:
 
 def _reason(error: OSError) -> str:
     return error.strerror or str(error)
+
+
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a whole file, read in pieces.
+
+    Raises
+    ------
+    BundleError
+        The file cannot be read.
+    """
+    try:
+        with open_regular(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from None

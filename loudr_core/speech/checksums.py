@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from loudr_core.errors import BundleError
-from loudr_core.speech.loudr1.container import file_sha256
-from loudr_core.speech.loudr1.files import entries, is_folder, is_there, read_whole
-from loudr_core.speech.loudr1.json_values import parse_object, shown
+from loudr_core.speech.files import entries, file_sha256, is_folder, is_there, read_whole
+from loudr_core.speech.json_values import parse_object, shown
 
 __all__ = ["CheckedFile", "FileState", "SUMS_NAME", "check_tree", "parse_sums"]
 
