@@ -5,9 +5,7 @@ phonemes, foreign scripts and unknown symbols are errors or findings.
 """
 
 import functools
-import math
 import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
@@ -19,6 +17,7 @@ from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisError
 from loudr_core.findings import Finding
+from loudr_core.speech.answering import answer_each, check_request
 from loudr_core.speech.embedded_voice import VOICE, EmbeddedVoice, voice_facts, voice_sha256
 from loudr_core.speech.legible import foreign_letters, unreadable
 from loudr_core.speech.limits import EMBEDDED
@@ -32,7 +31,6 @@ _ADAPTER_VERSION = 1
 _PASS_PHONEMES = 350
 _JOIN_S = 0.18
 """Silence between two passes of one unit, at speed 1."""
-_SPEEDS = (0.5, 2.0)
 _WORD = re.compile(r"[^\W\d_]+")
 _READ_LETTERS = 24
 """hibari's reader of unknown words stops after so many letters."""
@@ -105,24 +103,9 @@ class EmbeddedEngine:
         self, requests: Iterable[SpeechRequest], *, cancel: Event | None = None
     ) -> Iterator[Speech]:
         """Speak requests one after the other; see `Engine.synthesize`."""
-        if cancel is not None and cancel.is_set():
-            return
-        for request in requests:
-            started = time.perf_counter()
-            try:
-                speech = self._speak(request, started)
-            except SynthesisError as error:
-                spent = time.perf_counter() - started
-                speech = Speech(id=request.id, samples=None, error=error.message, compute_s=spent)
-            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
-                spent = time.perf_counter() - started
-                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
-                speech = Speech(id=request.id, samples=None, error=reason, compute_s=spent)
-            yield speech
-            if cancel is not None and cancel.is_set():
-                return
+        return answer_each(requests, self._speak, cancel=cancel)
 
-    def _speak(self, request: SpeechRequest, started: float) -> Speech:
+    def _speak(self, request: SpeechRequest) -> Speech:
         self._check(request)
         phonemes, findings = self._phonemes(request)
         passes = cut_passes(phonemes, _PASS_PHONEMES)
@@ -141,15 +124,10 @@ class EmbeddedEngine:
             tokens=len(phonemes),
             windows=len(passes),
             findings=findings,
-            compute_s=time.perf_counter() - started,
         )
 
     def _check(self, request: SpeechRequest) -> None:
-        low, high = _SPEEDS
-        if not (math.isfinite(request.speed) and low <= request.speed <= high):
-            raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
-        if not 0 <= request.seed < 1 << 64:
-            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        check_request(request, self.limits)
         if request.voice != VOICE:
             raise SynthesisError(f"no voice {request.voice!r}: the embedded engine has {VOICE!r}")
         language = request.language.replace("_", "-").partition("-")[0].lower()
@@ -157,11 +135,6 @@ class EmbeddedEngine:
             raise SynthesisError(
                 f"the embedded voice speaks English, not {request.language!r}: "
                 "choose another engine"
-            )
-        if len(request.text) > self.limits.max_characters:
-            raise SynthesisError(
-                f"{len(request.text)} characters are more than the "
-                f"{self.limits.max_characters} of one unit"
             )
 
     def _phonemes(self, request: SpeechRequest) -> tuple[str, tuple[Finding, ...]]:
@@ -248,7 +221,3 @@ def _warning(code: str, message: str) -> Finding:
 
 def _shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

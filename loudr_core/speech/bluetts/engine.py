@@ -5,8 +5,6 @@ with more is cut as text and read again part by part: cut IPA makes scraps that 
 """
 
 import logging
-import math
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +20,8 @@ from loudr_core.arrays import Mono
 from loudr_core.audio.limiter import soft_limit
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
-from loudr_core.errors import ConfigError, LoudrError, SynthesisError
+from loudr_core.errors import ConfigError, SynthesisError
+from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
 from loudr_core.speech.bluetts.bundle import BlueBundle, open_blue_bundle
 from loudr_core.speech.bluetts.findings import reading_findings, sound_findings
 from loudr_core.speech.bluetts.ipa import Prepared, check_form, prepare
@@ -31,7 +30,7 @@ from loudr_core.speech.bluetts.reading import BlueReader
 from loudr_core.speech.bluetts.recipe import Recipe
 from loudr_core.speech.bluetts.tables import SAMPLE_RATE_HZ
 from loudr_core.speech.bluetts.voices import BlueVoice, voice_info
-from loudr_core.speech.cancelling import Poll, SynthesisCancelled, poll_of
+from loudr_core.speech.cancelling import Poll, poll_of
 from loudr_core.speech.limits import BLUETTS
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
@@ -44,7 +43,6 @@ _log = logging.getLogger(__name__)
 _ADAPTER_VERSION = 1
 """Raised whenever this package comes to give other samples for the same request."""
 _POLICIES: Final = ("strict", "lenient")
-_SPEEDS: Final = (0.5, 2.0)
 _JOIN_S: Final = 0.2
 """Silence between two passes of one unit, at speed 1."""
 _FADE_S: Final = 0.005
@@ -108,13 +106,7 @@ def open_bluetts(
     DeviceError
         The provider, or a phonemizer that was asked for by name, is not there.
     """
-    if bundle is None:
-        raise ConfigError(
-            "engine 'bluetts' needs the model's folder: give it with --bundle or `bundle =` "
-            "in the profile"
-        )
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ConfigError(f"threads {threads!r} is no number of threads: 1 or more")
+    check_threads(threads)
     if unknown not in _POLICIES:
         raise ConfigError(
             f"option unknown = {unknown!r} is not one of {', '.join(_POLICIES)}", option="unknown"
@@ -130,7 +122,7 @@ def open_bluetts(
     )
     reader = BlueReader(phonemizer, hebrew_model=hebrew_model, russian_models=russian_models)
     return BlueEngine(
-        open_blue_bundle(bundle),
+        open_blue_bundle(needed_bundle(bundle, "bluetts")),
         recipe,
         reader,
         prepare=lambda text, language: prepare(
@@ -216,25 +208,10 @@ class BlueEngine:
 
         A unit in hand when `cancel` is set is given up at its next step.
         """
-        if cancel is not None and cancel.is_set():
-            return
         poll = poll_of(cancel.is_set if cancel is not None else None)
-        for request in requests:
-            started = time.perf_counter()
-            try:
-                speech = self._speak(request, poll, started)
-            except SynthesisCancelled:
-                return
-            except (LoudrError, ValueError) as error:
-                speech = _failed(request, _one_line(error), started)
-            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
-                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
-                speech = _failed(request, reason, started)
-            yield speech
-            if cancel is not None and cancel.is_set():
-                return
+        return answer_each(requests, lambda request: self._speak(request, poll), cancel=cancel)
 
-    def _speak(self, request: SpeechRequest, poll: Poll, started: float) -> Speech:
+    def _speak(self, request: SpeechRequest, poll: Poll) -> Speech:
         language = _primary(request.language)
         voice = self._check(request, language)
         parts = self._parts(request, language)
@@ -258,23 +235,13 @@ class BlueEngine:
             tokens=sum(each.tokens for each in passes),
             windows=len(passes),
             findings=tuple(findings),
-            compute_s=time.perf_counter() - started,
         )
 
     def _check(self, request: SpeechRequest, language: str) -> BlueVoice:
-        low, high = _SPEEDS
-        if not (math.isfinite(request.speed) and low <= request.speed <= high):
-            raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
-        if not 0 <= request.seed < 1 << 64:
-            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        check_request(request, self.limits)
         if language not in self.limits.languages:
             spoken = ", ".join(sorted(self.limits.languages))
             raise SynthesisError(f"BlueTTS speaks {spoken}, not {request.language!r}")
-        if len(request.text) > self.limits.max_characters:
-            raise SynthesisError(
-                f"{len(request.text)} characters are more than the "
-                f"{self.limits.max_characters} of one unit"
-            )
         voice = self._model.voices.get(request.voice)
         if voice is None:
             raise SynthesisError(
@@ -360,12 +327,3 @@ def _faded(samples: Mono) -> Mono:
 def _primary(tag: str) -> str:
     language = tag.replace("_", "-").partition("-")[0].lower()
     return _OLD_TAGS.get(language, language)
-
-
-def _failed(request: SpeechRequest, reason: str, started: float) -> Speech:
-    spent = time.perf_counter() - started
-    return Speech(id=request.id, samples=None, error=reason, compute_s=spent)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

@@ -6,8 +6,6 @@ or dropped is a finding, or the unit is refused.
 """
 
 import logging
-import math
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -20,8 +18,9 @@ from loudr_core.arrays import Mono
 from loudr_core.audio.limiter import soft_limit
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
-from loudr_core.errors import ConfigError, LoudrError, SynthesisError
-from loudr_core.speech.cancelling import Poll, SynthesisCancelled, poll_of
+from loudr_core.errors import ConfigError, SynthesisError
+from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
+from loudr_core.speech.cancelling import Poll, poll_of
 from loudr_core.speech.koko.bundle import KokoBundle, open_koko_bundle
 from loudr_core.speech.koko.findings import reading_findings, sound_findings
 from loudr_core.speech.koko.model import SAMPLE_RATE_HZ, KokoModel, TooLong, Utterance
@@ -39,7 +38,6 @@ _log = logging.getLogger(__name__)
 
 _ADAPTER_VERSION = 1
 """Raised whenever this package comes to give other samples for the same request."""
-_SPEEDS = (0.5, 2.0)
 _JOIN_S = 0.18
 """Silence between two passes of one unit, at speed 1."""
 _LEAST_S = 0.1
@@ -87,13 +85,7 @@ def open_koko(
     DeviceError
         The provider is not there.
     """
-    if bundle is None:
-        raise ConfigError(
-            "engine 'koko' needs the model's folder: give it with --bundle or `bundle =` "
-            "in the profile"
-        )
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ConfigError(f"threads {threads!r} is no number of threads: 1 or more")
+    check_threads(threads)
     if unsupported not in POLICIES:
         raise ConfigError(
             f"option unsupported = {unsupported!r} is not one of {', '.join(POLICIES)}",
@@ -102,7 +94,7 @@ def open_koko(
     recipe = Recipe(
         n_steps=n_steps, temperature=temperature, cfg=cfg, length_scale=length_scale, sway=sway
     )
-    found = open_koko_bundle(bundle, precision=precision)
+    found = open_koko_bundle(needed_bundle(bundle, "koko"), precision=precision)
     return KokoEngine(found, recipe, provider=provider, unsupported=unsupported, threads=threads)
 
 
@@ -174,25 +166,10 @@ class KokoEngine:
 
         A unit in hand when `cancel` is set is given up at its next step.
         """
-        if cancel is not None and cancel.is_set():
-            return
         poll = poll_of(cancel.is_set if cancel is not None else None)
-        for request in requests:
-            started = time.perf_counter()
-            try:
-                speech = self._speak(request, poll, started)
-            except SynthesisCancelled:
-                return
-            except (LoudrError, ValueError) as error:
-                speech = _failed(request, _one_line(error), started)
-            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
-                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
-                speech = _failed(request, reason, started)
-            yield speech
-            if cancel is not None and cancel.is_set():
-                return
+        return answer_each(requests, lambda request: self._speak(request, poll), cancel=cancel)
 
-    def _speak(self, request: SpeechRequest, poll: Poll, started: float) -> Speech:
+    def _speak(self, request: SpeechRequest, poll: Poll) -> Speech:
         self._check(request)
         speaker = speaker_of(request.voice, self._model.speakers)
         reading = read_text(request.text, self._model.vocabulary, policy=self._policy)
@@ -222,24 +199,14 @@ class KokoEngine:
             tokens=sum(each.tokens for each in passes),
             windows=len(passes),
             findings=tuple(findings),
-            compute_s=time.perf_counter() - started,
         )
 
     def _check(self, request: SpeechRequest) -> None:
-        low, high = _SPEEDS
-        if not (math.isfinite(request.speed) and low <= request.speed <= high):
-            raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
-        if not 0 <= request.seed < 1 << 64:
-            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        check_request(request, self.limits)
         language = request.language.replace("_", "-").partition("-")[0].lower()
         if language not in self.limits.languages:
             raise SynthesisError(
                 f"Koko was trained on English, not on {request.language!r}: choose another engine"
-            )
-        if len(request.text) > self.limits.max_characters:
-            raise SynthesisError(
-                f"{len(request.text)} characters are more than the "
-                f"{self.limits.max_characters} of one unit"
             )
 
     def _passes(
@@ -283,12 +250,3 @@ def _joined(passes: Sequence[Utterance], speed: float) -> Mono:
     for each in passes:
         pieces += [trim_edges(each.samples, SAMPLE_RATE_HZ), pause]
     return np.concatenate(pieces[:-1])
-
-
-def _failed(request: SpeechRequest, reason: str, started: float) -> Speech:
-    spent = time.perf_counter() - started
-    return Speech(id=request.id, samples=None, error=reason, compute_s=spent)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

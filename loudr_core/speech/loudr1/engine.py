@@ -6,7 +6,6 @@ good the take carries a finding that condemns it, and the one who asked tries an
 
 import hashlib
 import logging
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +14,9 @@ from threading import Event
 import numpy as np
 
 from loudr_core.canonical import digest
-from loudr_core.errors import BundleError, ConfigError, LoudrError, SynthesisError
-from loudr_core.speech.cancelling import SynthesisCancelled
+from loudr_core.errors import BundleError, SynthesisError
+from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
 from loudr_core.speech.files import file_sha256
-from loudr_core.speech.json_values import shown
 from loudr_core.speech.limits import LOUDR1
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
 from loudr_core.speech.loudr1.findings import passage_findings, reading_findings
@@ -31,7 +29,6 @@ __all__ = ["Loudr1Engine", "open_loudr1"]
 
 _log = logging.getLogger(__name__)
 
-_MOST_THREADS = 512
 _ADAPTER_VERSION = 1
 """Raised whenever this package comes to give other samples for the same request."""
 
@@ -66,19 +63,12 @@ def open_loudr1(
     DeviceError
         The provider or a package is not there.
     """
-    if bundle is None:
-        raise ConfigError(
-            "engine 'loudr1' needs the model's folder: give it with --bundle or `bundle =` "
-            "in the profile"
-        )
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ConfigError(f"threads {threads!r} is no number of threads: 1 or more")
-    if threads > _MOST_THREADS:
-        raise ConfigError(
-            f"threads {shown(threads)} is more than any machine has: at most {_MOST_THREADS}"
-        )
+    check_threads(threads)
     return Loudr1Engine(
-        open_bundle(bundle), provider=provider, text_funnel=text_funnel, threads=threads
+        open_bundle(needed_bundle(bundle, "loudr1")),
+        provider=provider,
+        text_funnel=text_funnel,
+        threads=threads,
     )
 
 
@@ -168,33 +158,12 @@ class Loudr1Engine:
 
         A passage in hand when `cancel` is set is given up at its next token.
         """
-        if cancel is not None and cancel.is_set():
-            return
-        for request in requests:
-            started = time.perf_counter()
-            try:
-                speech = self._speak(request, cancel, started)
-            except SynthesisCancelled:
-                return
-            except (LoudrError, ValueError) as error:
-                speech = _failed(request, _one_line(error), started)
-            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
-                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
-                speech = _failed(request, reason, started)
-            yield speech
-            if cancel is not None and cancel.is_set():
-                return
+        return answer_each(requests, lambda request: self._speak(request, cancel), cancel=cancel)
 
-    def _speak(self, request: SpeechRequest, cancel: Event | None, started: float) -> Speech:
+    def _speak(self, request: SpeechRequest, cancel: Event | None) -> Speech:
         if not any(symbol.isalnum() for symbol in request.text):
             raise SynthesisError("there is no word to speak")
-        if len(request.text) > self.limits.max_characters:
-            raise SynthesisError(
-                f"{len(request.text)} characters are more than the "
-                f"{self.limits.max_characters} of one unit"
-            )
-        if not 0 <= request.seed < 1 << 64:
-            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        check_request(request, self.limits)
         language = _tokenizer_language(request.language)
         voice = self._profile(request.voice)
         findings = reading_findings(request, unread=self._model.unread(request.text, language))
@@ -217,7 +186,6 @@ class Loudr1Engine:
             tokens=len(passage.tokens),
             windows=len(passage.windows),
             findings=tuple(findings),
-            compute_s=time.perf_counter() - started,
         )
 
     def _profile(self, name: str) -> VoiceProfile:
@@ -242,12 +210,3 @@ def _graph_digest(path: Path) -> str:
     for part in sorted(path.parent.glob(f"{path.name}*")):
         total.update(bytes.fromhex(file_sha256(part)))
     return total.hexdigest()
-
-
-def _failed(request: SpeechRequest, reason: str, started: float) -> Speech:
-    spent = time.perf_counter() - started
-    return Speech(id=request.id, samples=None, error=reason, compute_s=spent)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

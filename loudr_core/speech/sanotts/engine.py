@@ -4,8 +4,6 @@ A sentence is one call of the model, as it was in training; one that is too long
 cut at its strongest mark. Phonemes may be given with a request, and then no phonemiser is needed.
 """
 
-import math
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -19,8 +17,9 @@ import numpy as np
 from loudr_core.arrays import Mono
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
-from loudr_core.errors import ConfigError, LoudrError, SynthesisError
+from loudr_core.errors import SynthesisError
 from loudr_core.findings import Finding
+from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
 from loudr_core.speech.limits import SANOTTS
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
@@ -43,7 +42,6 @@ _SENTENCE_S: Final = 0.2
 """Silence between two sentences of one unit, at speed 1."""
 _CUT_S: Final = 0.08
 """The same where a sentence had to be cut."""
-_SPEEDS: Final = (0.5, 2.0)
 _MOST_IDS: Final = 760
 """A row of ids is never longer, whatever a package says: memory grows with it."""
 
@@ -81,14 +79,8 @@ def open_sanotts(
     DeviceError
         The provider or the phonemiser is not there.
     """
-    if bundle is None:
-        raise ConfigError(
-            "engine 'sanotts' needs the voice's folder: give it with --bundle or `bundle =` "
-            "in the profile"
-        )
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ConfigError(f"threads {threads!r} is no number of threads: 1 or more")
-    package = open_package(bundle)
+    check_threads(threads)
+    package = open_package(needed_bundle(bundle, "sanotts", what="voice"))
     reader = open_reader(
         package.phonemes,
         phonemizer=phonemizer,
@@ -175,22 +167,9 @@ class SanottsEngine:
 
         The seed is taken and has no effect: there is no noise anywhere in the voice.
         """
-        if cancel is not None and cancel.is_set():
-            return
-        for request in requests:
-            started = time.perf_counter()
-            try:
-                speech = self._speak(request, started)
-            except (LoudrError, ValueError) as error:
-                speech = _failed(request, _one_line(error), started)
-            except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
-                reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
-                speech = _failed(request, reason, started)
-            yield speech
-            if cancel is not None and cancel.is_set():
-                return
+        return answer_each(requests, self._speak, cancel=cancel)
 
-    def _speak(self, request: SpeechRequest, started: float) -> Speech:
+    def _speak(self, request: SpeechRequest) -> Speech:
         self._check(request)
         sentences = self._rows(request)
         parts = [
@@ -206,15 +185,10 @@ class SanottsEngine:
             tokens=sum(len(row.ids) for row in rows),
             windows=len(rows),
             findings=tuple(_findings(rows)),
-            compute_s=time.perf_counter() - started,
         )
 
     def _check(self, request: SpeechRequest) -> None:
-        low, high = _SPEEDS
-        if not (math.isfinite(request.speed) and low <= request.speed <= high):
-            raise SynthesisError(f"speed {request.speed} is outside {low} to {high}")
-        if not 0 <= request.seed < 1 << 64:
-            raise SynthesisError(f"seed {request.seed} is outside 0 to 2^64 - 1")
+        check_request(request, self.limits)
         if request.voice != self._package.voice:
             raise SynthesisError(
                 f"no voice {request.voice!r}: the package has {self._package.voice!r}"
@@ -223,11 +197,6 @@ class SanottsEngine:
             raise SynthesisError(
                 f"voice {self._package.voice!r} speaks {self._package.language}, not "
                 f"{request.language!r}: choose another voice"
-            )
-        if len(request.text) > self.limits.max_characters:
-            raise SynthesisError(
-                f"{len(request.text)} characters are more than the "
-                f"{self.limits.max_characters} of one unit"
             )
 
     def _rows(self, request: SpeechRequest) -> list[list[IdRow]]:
@@ -282,12 +251,3 @@ def _findings(rows: Sequence[IdRow]) -> Iterator[Finding]:
             shown = ", ".join(f"{symbol!r} ({count})" for symbol, count in sorted(symbols.items()))
             message = f"The voice has {what} for {shown}, which it leaves out."
             yield Finding(code="speech-unknown-phonemes", severity="warning", message=message)
-
-
-def _failed(request: SpeechRequest, reason: str, started: float) -> Speech:
-    spent = time.perf_counter() - started
-    return Speech(id=request.id, samples=None, error=reason, compute_s=spent)
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]
