@@ -1,6 +1,10 @@
 """Marks by place: the index finds what looking at every mark finds, and looks at few."""
 
-import time
+import sys
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,33 +28,50 @@ def test_the_index_finds_what_a_search_finds(places, wanted):
     assert MarkIndex(document).over(span) == found
 
 
-def test_a_long_document_of_notes_takes_time_in_proportion():
-    def seconds(count: int) -> float:
-        line = "One word1 more.\n"
-        text = line * count
-        starts = [k * len(line) for k in range(count)]
-        marks = tuple(
-            Mark(kind="note_ref", start=s + 8, end=s + 9, value=f"a#n{k}")
-            for k, s in enumerate(starts)
+def notes(count: int) -> Book:
+    line = "One word1 more.\n"
+    starts = [k * len(line) for k in range(count)]
+    marks = tuple(
+        Mark(kind="note_ref", start=s + 8, end=s + 9, value=f"a#n{k}") for k, s in enumerate(starts)
+    )
+    blocks = tuple(
+        Block(
+            kind="note" if k % 2 else "paragraph",
+            spans=(Span(href="a", start=s, end=s + len(line) - 1),),
+            note_id=f"a#n{k - 1}" if k % 2 else "",
         )
-        blocks = tuple(
-            Block(
-                kind="note" if k % 2 else "paragraph",
-                spans=(Span(href="a", start=s, end=s + len(line) - 1),),
-                note_id=f"a#n{k - 1}" if k % 2 else "",
-            )
-            for k, s in enumerate(starts)
-        )
-        book = Book(
-            metadata=Metadata(title="T", language="en"),
-            documents={"a": Document(href="a", text=text, marks=marks)},
-            chapters=(Chapter(title="One", blocks=blocks),),
-            source_sha256="0" * 64,
-            format="epub",
-        )
-        begun = time.process_time()
-        segment_book(book, TextOptions(max_characters=200, target_characters=120))
-        return time.process_time() - begun
+        for k, s in enumerate(starts)
+    )
+    return Book(
+        metadata=Metadata(title="T", language="en"),
+        documents={"a": Document(href="a", text=line * count, marks=marks)},
+        chapters=(Chapter(title="One", blocks=blocks),),
+        source_sha256="0" * 64,
+        format="epub",
+    )
 
-    seconds(200)  # what is loaded once
-    assert seconds(4000) < 30 * max(seconds(400), 0.02)  # 100 times, were it square
+
+def lines_run(work: Callable[[], object]) -> int:
+    """Return how many lines of Python a piece of work runs: time that no load can stretch."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Callable[..., Any]:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_a_long_document_of_notes_takes_steps_in_proportion() -> None:
+    options = TextOptions(max_characters=200, target_characters=120)
+    segment_book(notes(20), options)  # what is loaded once
+    few, many = (lines_run(partial(segment_book, notes(n), options)) for n in (200, 800))
+    assert few > 200
+    assert many < 6 * few, "four times for four times as many; sixteen, were it square"
