@@ -52,6 +52,7 @@ class TextProfile(_Model):
     code: PartPolicy = _TEXT.code
     captions: PartPolicy = _TEXT.captions
     alt_text: PartPolicy = _TEXT.alt_text
+    list_numbers: PartPolicy = _TEXT.list_numbers
     merge_short: bool = _TEXT.merge_short
     announce_titles: bool = _TEXT.announce_titles
     default_language: str = _TEXT.default_language
@@ -96,6 +97,8 @@ class Profile(_Model):
     output: OutputProfile = OutputProfile()
     lexicon: dict[str, str] = Field(default_factory=dict)
     """Word to respelling."""
+    pronunciations: dict[str, str] = Field(default_factory=dict)
+    """Word to phonemes, in the symbols of the engine; for engines that take them."""
 
     def text_options(self, *, max_characters: int, target_characters: int) -> TextOptions:
         """Return the options of the text stage for an engine's limits, in characters.

@@ -115,7 +115,7 @@ class Block:
     note_id : str
         For a note: `href#id` of the element, so that note_ref marks find it.
     generated : str
-        Text to speak that is not in the stream, such as a list number made by a style sheet.
+        Text to speak that is not in the stream: the number of a list's item.
     """
 
     kind: BlockKind

@@ -49,7 +49,8 @@ def _try_mark(documents: Mapping[str, Walked], href: str, mark: Mark) -> None:
     found = back or link
     if found is None or not _leads_to(documents, found, href, mark):
         return
-    target.blocks[number] = replace(block, kind="note", note_id=mark.value)
+    # The number of an item that is a note was said, or left out, where the note is called.
+    target.blocks[number] = replace(block, kind="note", note_id=mark.value, generated="")
     if link is not None:
         bisect.insort(target.marks, link, key=lambda m: (m.start, -m.end))
 

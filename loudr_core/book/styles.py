@@ -1,15 +1,16 @@
-"""What style sheets hide: the `display` and `visibility` rules of a document, and nothing else.
+"""What style sheets hide and how they number lists: `display`, `visibility`, `list-style`.
 
 Books hide by class what is not for reading: a heading that only feeds the table of contents, a
 fallback for another device. Of selectors, names, classes and ids with descendant and child
-combinators are understood; a rule with anything else, or for another medium than a screen, hides
-nothing, since text read too much is better than text lost. CSS 2.2, sections 5, 6.4 and 9.2.4.
+combinators are understood; a rule with anything else, or for another medium than a screen, does
+nothing, since text read too much is better than text lost. CSS 2.2, sections 5, 6.4 and 9.2.4;
+CSS Lists 3, sections 3 and 4.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from loudr_core.book.parse import Element, first, iter_named, local_name
 
@@ -25,6 +26,10 @@ _COMPOUND: Final = re.compile(r"([A-Za-z][\w-]*|\*)?((?:[.#][A-Za-z_-][\w-]*)*)"
 _DECLARATION: Final = re.compile(
     r"(?:^|;)\s*(display|visibility)\s*:\s*([A-Za-z-]+)\s*(!\s*important)?", re.I
 )
+_LIST_DECLARATION: Final = re.compile(
+    r"(?:^|;)\s*(display|list-style(?:-type)?)\s*:\s*([^;!]*?)\s*(!\s*important)?\s*(?=;|\Z)", re.I
+)
+_PLACES: Final = frozenset({"inside", "outside"})
 _MAX_IMPORTS: Final = 4
 """Sheets that import one another, at most."""
 
@@ -50,9 +55,13 @@ class _Compound:
 class _Rule:
     steps: tuple[_Compound, ...]
     what: str
-    hides: bool
+    value: str
     rank: tuple[bool, int, int, int, int]
     """Importance, ids, classes and names of the selector, and order: the greatest counts."""
+
+    @property
+    def hides(self) -> bool:
+        return self.value in {"none", "hidden"}
 
     def fits(self, element: Element) -> bool:
         return self.steps[-1].fits(element) and _fits_above(
@@ -81,29 +90,74 @@ class Styles:
     """
 
     def __init__(self, sheets: tuple[str, ...] = ()) -> None:
-        self._by_key: dict[str, list[_Rule]] = {}
-        rules = list(_compiled("\n".join(sheets)))
-        if any(rule.hides for rule in rules):
-            for rule in rules:
-                self._by_key.setdefault(_key(rule.steps[-1]), []).append(rule)
+        css = "\n".join(sheets)
+        hiding = list(_compiled(css, _DECLARATION))
+        self._hiding = _indexed(hiding) if any(rule.hides for rule in hiding) else {}
+        self._lists = _indexed(_compiled(css, _LIST_DECLARATION))
 
     def hides(self, element: Element) -> bool:
         """Return whether the sheets keep an element from being shown."""
-        if not self._by_key:
+        if not self._hiding:
             return False
-        keys = [local_name(element), f"#{element.get('id', '')}"]
-        keys += (f".{word}" for word in element.get("class", "").split())
-        best: dict[str, _Rule] = {}
-        for key in keys:
-            for rule in self._by_key.get(key, ()):
-                held = best.get(rule.what)
-                if (held is None or rule.rank > held.rank) and rule.fits(element):
-                    best[rule.what] = rule
+        best = _cascaded(self._hiding, element)
         for what, _, important in _DECLARATION.findall(element.get("style", "")):
             rival = best.get(what.lower())
             if rival is not None and (important or not rival.rank[0]):
                 del best[what.lower()]  # the element's own word; what it hides itself is seen there
         return any(rule.hides for rule in best.values())
+
+    def list_value(self, element: Element, what: Literal["display", "list-style-type"]) -> str:
+        """Return what sheets and the element's own `style` say of it; empty when nothing.
+
+        Parameters
+        ----------
+        element : element
+        what : {"display", "list-style-type"}
+            The latter also by the shorthand `list-style`.
+
+        Returns
+        -------
+        str
+            In small letters; not inherited from the elements around.
+        """
+        rule = _cascaded(self._lists, element).get(what) if self._lists else None
+        value = "" if rule is None else rule.value
+        for name, given, important in _LIST_DECLARATION.findall(element.get("style", "")):
+            own, said = _list_declaration(name, given)
+            if own == what and (important or rule is None or not rule.rank[0]):
+                value = said
+        return value
+
+
+def _indexed(rules: Iterable[_Rule]) -> dict[str, list[_Rule]]:
+    index: dict[str, list[_Rule]] = {}
+    for rule in rules:
+        index.setdefault(_key(rule.steps[-1]), []).append(rule)
+    return index
+
+
+def _cascaded(index: Mapping[str, list[_Rule]], element: Element) -> dict[str, _Rule]:
+    """Return the rule that counts for each property of an element."""
+    keys = [local_name(element), f"#{element.get('id', '')}"]
+    keys += (f".{word}" for word in element.get("class", "").split())
+    best: dict[str, _Rule] = {}
+    for key in keys:
+        for rule in index.get(key, ()):
+            held = best.get(rule.what)
+            if (held is None or rule.rank > held.rank) and rule.fits(element):
+                best[rule.what] = rule
+    return best
+
+
+def _list_declaration(name: str, value: str) -> tuple[str, str]:
+    """Return property and value, the shorthand `list-style` resolved to the type it sets."""
+    name, value = name.lower(), " ".join(value.lower().split())
+    if not name.startswith("list-style"):
+        return name, value
+    words = [w for w in value.split() if w not in _PLACES and not w.startswith("url(")]
+    if name == "list-style" and not words:
+        words = ["disc"]  # what a shorthand leaves out is set to its initial value
+    return "list-style-type", next((w for w in words if w != "none"), "none")
 
 
 def _key(compound: _Compound) -> str:
@@ -112,20 +166,21 @@ def _key(compound: _Compound) -> str:
     return f".{min(compound.classes)}" if compound.classes else compound.name
 
 
-def _compiled(css: str) -> Iterator[_Rule]:
+def _compiled(css: str, declaration: re.Pattern[str]) -> Iterator[_Rule]:
     order = 0
     for selectors, body in _rules(_STRING.sub('""', _COMMENT.sub(" ", css))):
-        found = _DECLARATION.findall(body)
+        found = declaration.findall(body)
         for selector in selectors.split(",") if found else ():
             steps = _steps(selector)
             if steps is None:
                 continue
-            for what, value, important in found:
+            for name, given, important in found:
                 order += 1
+                what, value = _list_declaration(name, given)
                 yield _Rule(
                     steps,
-                    what.lower(),
-                    value.lower() in {"none", "hidden"},
+                    what,
+                    value,
                     (
                         bool(important),
                         sum(len(step.ids) for step in steps),
@@ -186,7 +241,7 @@ def _steps(selector: str) -> tuple[_Compound, ...] | None:
 
 
 NO_STYLES: Final = Styles()
-"""Nothing is hidden."""
+"""Nothing is hidden, and lists are numbered as HTML does."""
 
 
 class StyleReader:

@@ -11,6 +11,7 @@ So two blocks are always parted by exactly one newline that belongs to neither.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,6 +27,7 @@ from loudr_core.book.blocks import (
     words_of,
 )
 from loudr_core.book.languages import language_tag
+from loudr_core.book.lists import LISTS, UNNUMBERED, item_numbers, says_number
 from loudr_core.book.model import Block, Mark, MarkKind, Span
 from loudr_core.book.parse import C1, Element, attribute, first, local_name
 from loudr_core.book.styles import NO_STYLES, Styles
@@ -135,6 +137,8 @@ class _Open:
     block: bool = False
     section: bool = False
     depth: int = 0
+    numbers: Iterator[str] | None = None
+    """Of a list: the numbers of its items that are still to come."""
 
 
 class _Fold:
@@ -152,6 +156,9 @@ class _Fold:
         self._waiting: list[_Open] = []
         self._ids: list[str] = []
         self._rows = 0  # of tables, so far
+        self._numbers: list[tuple[_Open, str]] = []  # of items whose text is still to come
+        self._block_number = ""
+        self._in_alternative = False
 
     def run(self, root: Element) -> None:
         """Walk without recursion, so that depth costs no Python stack."""
@@ -198,10 +205,32 @@ class _Fold:
         if self._stack:
             here.section = bool(words) and name in _SECTIONS
             here.depth = self._stack[-1].depth + self._stack[-1].section
+        self._number(here, name)
         self._stack.append(here)
         self._waiting.append(here)
         self._add_alternative(element, name)
         return True
+
+    def _number(self, here: _Open, name: str) -> None:
+        """Work out the numbers of a list that begins; take the next one for an item that begins."""
+        if name in LISTS:
+            if not self._is_unnumbered(here):
+                here.numbers = iter(item_numbers(here.element, self.styles))
+        elif name == "li":
+            around = (o for o in reversed(self._stack) if local_name(o.element) in LISTS)
+            owner = next(around, None)
+            held = None if owner is None else owner.numbers
+            number = "" if held is None else next(held, "")
+            if number and not here.context.note_id:
+                self._numbers.append((here, number))
+
+    def _is_unnumbered(self, here: _Open) -> bool:
+        """Return whether numbers of a list are said elsewhere: a note's, a verse's, a contents'."""
+        context = here.context
+        return bool(context.note_id or context.in_notes or context.in_verse) or any(
+            opened.words & UNNUMBERED or local_name(opened.element) == "nav"
+            for opened in (*self._stack, here)
+        )
 
     def _in_drawing(self) -> bool:
         return any(local_name(opened.element) == "svg" for opened in self._stack)
@@ -210,6 +239,7 @@ class _Fold:
         here = self._stack.pop()
         if here.block:
             self._end_block()
+        self._numbers = [held for held in self._numbers if held[0] is not here]
         if here.start is None:
             self._waiting = [w for w in self._waiting if w is not here]
             return
@@ -309,7 +339,9 @@ class _Fold:
         if not alt.translate(FOLD).split():
             return
         self._add_text(" ")
+        self._in_alternative = True
         self._add_text(alt.strip(), keep=True)
+        self._in_alternative = False
         size = len(" ".join(alt.translate(FOLD).split()))
         self.out.marks.append(Mark(kind="alt", start=self._length - size, end=self._length))
         self._add_text(" ")
@@ -368,6 +400,9 @@ class _Fold:
         if self._block_start is None:
             self._block_start = self._length
             self._block_context = self._around()
+        if self._numbers and self._is_read():
+            self._block_number = " ".join([number for _, number in self._numbers])
+            self._numbers.clear()
         for opened in self._waiting:
             opened.start = self._length
         self._waiting.clear()
@@ -376,6 +411,11 @@ class _Fold:
         self._ids.clear()
         self._parts.append(text)
         self._length += len(text)
+
+    def _is_read(self) -> bool:
+        """Return whether text that comes now is what an item of a list begins with."""
+        hidden = any(kind == "hidden" for opened in self._stack for kind, _ in opened.marks)
+        return not (hidden or self._in_alternative or self._block_context.kind == "code")
 
     # Blocks
 
@@ -390,6 +430,7 @@ class _Fold:
         if self._block_start is not None:
             self._keep_block(self._block_start, self._length)
             self._block_start = None
+            self._block_number = ""
         self._gap = "\n\n"
 
     def _keep_block(self, start: int, end: int) -> None:
@@ -397,9 +438,14 @@ class _Fold:
         kind = context.kind
         if kind in {"paragraph", "quote", "verse"} and is_scene_break(self._text_from(start)):
             kind = "scene_break"
-        self.out.blocks.append(self._block(kind, start, end, context))
+        number = self._block_number
+        if number and says_number(self._text_from(start), number):
+            number = ""
+        self.out.blocks.append(self._block(kind, start, end, context, number))
 
-    def _block(self, kind: str, start: int, end: int, context: Context) -> Block:
+    def _block(
+        self, kind: str, start: int, end: int, context: Context, generated: str = ""
+    ) -> Block:
         differs = context.language.lower() != self.language.lower()
         return Block(
             kind=kind,  # type: ignore[arg-type]  # a BlockKind from the context
@@ -407,6 +453,7 @@ class _Fold:
             level=self._rows if kind == "table" else context.level if kind in _LEVELLED else 0,
             language=context.language if differs else "",
             note_id=context.note_id,
+            generated=generated,
         )
 
     def _scene_break(self) -> None:

@@ -60,6 +60,8 @@ class TextOptions:
         The marks that call notes.
     tables, code, captions, alt_text : {"read", "omit"}
         Whether blocks of that kind are read.
+    list_numbers : {"read", "omit"}
+        The numbers that a list shows before its items, as generated segments.
     merge_short : bool
         Whether short neighbouring blocks of one kind are merged into one segment.
     announce_titles : bool
@@ -96,6 +98,7 @@ class TextOptions:
     code: PartPolicy = "omit"
     captions: PartPolicy = "read"
     alt_text: PartPolicy = "omit"
+    list_numbers: PartPolicy = "read"
     merge_short: bool = True
     announce_titles: bool = True
     default_language: str = "en"

@@ -5,7 +5,7 @@ and pack them (`cut`), let short neighbouring blocks share a segment (`merge`), 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loudr_core.book.model import Block, Book, Chapter, Span
 from loudr_core.errors import BookError
@@ -22,7 +22,7 @@ from loudr_core.text.model import (
 from loudr_core.text.passage import read_block
 from loudr_core.text.pauses import pause_after
 from loudr_core.text.policy import ReadChapter, first_words, reading_order
-from loudr_core.text.speak import has_word, line_starts, speak
+from loudr_core.text.speak import has_word, line_starts
 from loudr_core.text.units import Unit, block_units, merge_short
 
 __all__ = ["segment_book"]
@@ -204,14 +204,22 @@ def _units(
         if not units:
             _leave_out(book, read.chapter, block, passage.slices, "no_words", result)
             continue
-        own = block.language or language
-        how = options.normalizer
-        if has_word(speak(block.generated, block.kind, own, how).spoken):
-            units.insert(0, Unit(block, block.generated, (), own, how, place, generated=True))
+        if (number := _number_unit(block, place, language, options)) is not None:
+            units.insert(0, number)
         units[0].breaks_before, scene_break = scene_break, False
         for unit in units:
             unit.moved = item.moved
             yield unit
+
+
+def _number_unit(block: Block, place: int, language: str, options: TextOptions) -> Unit | None:
+    """Return the unit that says a list's number before its item; None when there is none."""
+    if not block.generated or options.list_numbers == "omit":
+        return None
+    said = replace(block, kind="list_item")  # in a heading the letter "I." would be a numeral
+    own, how = block.language or language, options.normalizer
+    unit = Unit(said, block.generated, (), own, how, place, generated=True)
+    return unit if has_word(unit.spoken) else None
 
 
 def _leave_out(

@@ -52,7 +52,7 @@ def speak(
     for line in text.split("\n"):
         part = _speak_line(line, kind, language, normalizer)
         if spoken and part.spoken:
-            spoken += _joint(spoken, part.spoken, kind)
+            spoken += _joint(spoken, line, kind)
         base = len(spoken)
         offsets += (
             Mapping(
@@ -78,13 +78,18 @@ def _speak_line(line: str, kind: BlockKind, language: str, normalizer: Normalize
     return draft.finish()
 
 
-def _joint(before: str, after: str, kind: BlockKind) -> str:
-    """Return what parts two lines: a mark where the first has none and does not run on."""
+def _joint(before: str, line: str, kind: BlockKind) -> str:
+    """Return what parts two lines: a mark where the first has none and does not run on.
+
+    `before` is spoken already, `line` is source: the words of "2 eggs" would look like a line that
+    runs on.
+    """
     if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—…"):
         return " "
-    if kind in {"verse", "table"}:
+    runs_on = line.lstrip(_CLOSERS + " ")[:1].islower()
+    if kind in {"verse", "table"} or (kind == "list_item" and runs_on):
         return ", "
-    return " " if after.lstrip(_CLOSERS)[:1].islower() else ". "
+    return " " if runs_on else ". "
 
 
 def line_starts(
@@ -97,7 +102,7 @@ def line_starts(
         before = speak("\n".join(lines[:count]), kind, language, normalizer).spoken
         after = _speak_line(lines[count], kind, language, normalizer).spoken
         if before and after:
-            starts.append(len(before + _joint(before, after, kind)))
+            starts.append(len(before + _joint(before, lines[count], kind)))
     return tuple(starts)
 
 

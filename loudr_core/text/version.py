@@ -6,4 +6,4 @@ by older code is never mixed with takes made for newer words.
 
 __all__ = ["TEXT_VERSION"]
 
-TEXT_VERSION = "text-2"
+TEXT_VERSION = "text-3"

@@ -253,6 +253,25 @@ def test_list_numbers_of_a_style_sheet_are_generated_and_bullets_are_not():
     ]  # fmt: skip
 
 
+def test_numbers_of_lists_may_be_left_unsaid():
+    blocks = [("list_item", "Eggs.", {"generated": "1."})]
+    options = TextOptions(max_characters=200, target_characters=120, list_numbers="omit")
+    assert spoken(plan(make_book(("One", blocks, {})), options)) == ["Eggs."]
+
+
+def test_the_letter_of_a_list_before_a_heading_is_no_roman_numeral():
+    result = plan(make_book(("One", [("heading", "Mix", {"generated": "I."}), p("Text.")], {})))
+    assert spoken(result) == ["I.", "Mix.", "Text."]
+
+
+def test_short_items_that_share_a_segment_are_parted():
+    items = ["eggs", "2 cups of milk", "Bread"]
+    result = plan(make_book(("One", [("list_item", text, {}) for text in items], {})))
+    assert spoken(result) == ["eggs. two cups of milk. Bread"]
+    result = plan(make_book(("One", [("list_item", text, {}) for text in ["eggs", "milk"]], {})))
+    assert spoken(result) == ["eggs, milk"]
+
+
 def test_tables_code_and_captions_follow_their_policies():
     blocks = [("table", "a b", {}), ("code", "x = 1", {}), ("caption", "A map", {}), p("Text.")]
     result = plan(make_book(("One", blocks, {})))
