@@ -1,15 +1,15 @@
 """Parameters of the flows: what a form in the Prefect UI asks for."""
 
-import re
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from loudr_core.jobs.casting import parse_chapters
 
 __all__ = ["PlanRequest", "RenderRequest", "parse_chapters"]
 
 _Text = Annotated[str, Field(min_length=1, max_length=4096)]
 _Chapter = Annotated[int, Field(ge=1, le=9_999)]
-_RANGE = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
 
 
 class PlanRequest(BaseModel):
@@ -70,23 +70,3 @@ class RenderRequest(BaseModel):
         max_length=100,
         description="Name of a render that this process has opened already. Not for a person.",
     )
-
-
-def parse_chapters(text: str) -> frozenset[int]:
-    """Return the chapter numbers of a list such as `1-3,7`.
-
-    Raises
-    ------
-    ValueError
-        It is not such a list.
-    """
-    numbers: set[int] = set()
-    for part in text.split(","):
-        found = _RANGE.fullmatch(part.strip())
-        if found is None:
-            raise ValueError(f"{part.strip()[:40]!r} is not a list of chapters such as 1-3,7")
-        low, high = int(found[1]), int(found[2] or found[1])
-        if not 1 <= low <= high:
-            raise ValueError(f"{part.strip()!r} is not a range of chapters such as 1-3")
-        numbers.update(range(low, high + 1))
-    return frozenset(numbers)

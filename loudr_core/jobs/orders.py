@@ -1,8 +1,9 @@
 """From jobs to orders: the attempts a worker may make, and where their takes and choice go."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from loudr_core.jobs.casting import PlanVoice
 from loudr_core.jobs.keys import attempt_seed, choice_key, override_key, take_key
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import Job
@@ -19,7 +20,7 @@ def make_orders(
     plan: Plan,
     jobs: Sequence[Job],
     *,
-    policy_digest: str,
+    policy_digest: str | Mapping[str, str],
     attempts: int,
     overrides: Mapping[str, int] | None = None,
 ) -> list[Order]:
@@ -29,16 +30,25 @@ def make_orders(
 
     Parameters
     ----------
-    policy_digest : str
-        Of the detector policy; part of the choice's key.
+    policy_digest : str, or mapping of str to str
+        Of the detector policy, or of the one for each voice by its name; part of the choice's key.
     attempts : int
         Takes that may be made of one segment.
     overrides : mapping of str to int, optional
         Segment id to a seed given by hand, which takes the place of the planned one.
     """
     chosen = overrides or {}
+    voices = plan.chapter_voices
     return [
-        _order(plan, job, chosen.get(job.segment_id, job.seed), policy_digest, attempts)
+        _order(
+            voices[job.chapter],
+            job,
+            chosen.get(job.segment_id, job.seed),
+            policy_digest
+            if isinstance(policy_digest, str)
+            else policy_digest[voices[job.chapter].name],
+            attempts,
+        )
         for job in jobs
     ]
 
@@ -52,16 +62,16 @@ def override_keys(jobs: Sequence[Job]) -> dict[str, str]:
     }
 
 
-def _order(plan: Plan, job: Job, seed: int, policy_digest: str, attempts: int) -> Order:
+def _order(voice: PlanVoice, job: Job, seed: int, policy_digest: str, attempts: int) -> Order:
     def key(effective_seed: int) -> str:
         return take_key(
-            fingerprint=plan.fingerprint,
-            voice_sha256=plan.voice_sha256,
+            fingerprint=voice.fingerprint,
+            voice_sha256=voice.voice_sha256,
             language=job.language,
             spoken=job.spoken,
             phonemes=job.phonemes,
             seed=effective_seed,
-            speed=plan.speed,
+            speed=voice.speed,
         )
 
     name = job.job_key if seed == job.seed else key(seed)
@@ -77,7 +87,7 @@ def _order(plan: Plan, job: Job, seed: int, policy_digest: str, attempts: int) -
             Attempt(number=number, seed=each, take_key=key(each))
             for number, each in enumerate(seeds)
         ),
-        speed=plan.speed,
+        speed=voice.speed,
         phonemes=job.phonemes,
         est_audio_s=job.est_audio_s,
     )
@@ -102,28 +112,39 @@ def cut_shards(
     workers: int,
     canary: int = 0,
     audio_s: tuple[float, float] = _SHARD_AUDIO_S,
+    engine_of: Callable[[Order], str] = lambda order: "",
 ) -> list[Shard]:
-    """Return the orders cut into shards of about a quarter of a worker's share, in book order.
+    """Return the orders cut into shards of about a quarter of a worker's share.
+
+    A shard is of one engine: whoever speaks it loads one. Engines follow one another in the order
+    in which the book needs them, and what is of one engine is in book order.
 
     Parameters
     ----------
     workers : int
         Engine processes that will share the work.
     canary : int
-        Orders of the first shard, which is small so that a bad set-up shows early.
+        Orders of an engine's first shard, which is small so that a bad set-up shows early.
     audio_s : tuple of float
         Seconds of audio, as estimated, of the smallest and the largest shard.
+    engine_of : callable
+        A name for what must be loaded to speak an order.
     """
     total = sum(order.est_audio_s for order in orders)
     share = total / (workers * _SHARDS_PER_WORKER)
     size = max(min(max(share, audio_s[0]), audio_s[1]), total / _MOST_SHARDS)
-    cuts: list[list[Order]] = [[]]
-    filled = 0.0
-    for place, order in enumerate(orders):
-        full = place == canary if canary and place <= canary else filled >= size
-        if full and cuts[-1]:
-            cuts.append([])
-            filled = 0.0
-        cuts[-1].append(order)
-        filled += order.est_audio_s
+    by_engine: dict[str, list[Order]] = {}
+    for order in orders:
+        by_engine.setdefault(engine_of(order), []).append(order)
+    cuts: list[list[Order]] = []
+    for own in by_engine.values():
+        cuts.append([])
+        filled = 0.0
+        for place, order in enumerate(own):
+            full = place == canary if canary and place <= canary else filled >= size
+            if full and cuts[-1]:
+                cuts.append([])
+                filled = 0.0
+            cuts[-1].append(order)
+            filled += order.est_audio_s
     return [Shard(number=n, orders=tuple(cut)) for n, cut in enumerate(cuts) if cut]

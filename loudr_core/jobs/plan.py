@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -18,6 +18,15 @@ from loudr_core.book.model import Book, Cover, Metadata
 from loudr_core.canonical import canonical_json, digest
 from loudr_core.errors import BundleError, StoreError
 from loudr_core.findings import Finding
+from loudr_core.jobs.casting import (
+    CastRule,
+    CastVoice,
+    PlanVoice,
+    Speaker,
+    cast_voice,
+    check_cast,
+    master_rate,
+)
 from loudr_core.jobs.keys import job_key, segment_seed
 from loudr_core.jobs.table import Job, read_jobs, write_jobs
 from loudr_core.jobs.voicing import (
@@ -52,21 +61,6 @@ _VERSION = "plan-2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
-    """The voice that speaks, and everything about its engine that moves samples."""
-
-    engine: str
-    voice: str
-    voice_sha256: str
-    fingerprint: str
-    sample_rate_hz: int
-    languages: frozenset[str]
-    max_characters: int
-    target_characters: int
-    seconds_per_character: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
     """How a book is to be planned.
 
@@ -87,6 +81,12 @@ class PlanRequest:
         What people call the profile; no part of the identity.
     given : mapping of str to str
         What was said about the book from outside, such as its language; part of the identity.
+    cast : mapping of str to CastVoice
+        Voices beside `speaker`, by the names that `rules` give them.
+    rules : sequence of CastRule
+        Which chapters they speak.
+    sample_rate_hz : int, optional
+        Of the finished book; `casting.master_rate` chooses when None.
     """
 
     profile: Mapping[str, Any]
@@ -98,11 +98,28 @@ class PlanRequest:
     policy_digest: str = ""
     profile_name: str = ""
     given: Mapping[str, str] = field(default_factory=dict)
+    cast: Mapping[str, CastVoice] = field(default_factory=dict)
+    rules: Sequence[CastRule] = ()
+    sample_rate_hz: int | None = None
+
+    def voice(self, name: str) -> CastVoice:
+        """Return a voice by its name, the narrator's when empty."""
+        if name:
+            return self.cast[name]
+        return CastVoice(
+            speaker=self.speaker,
+            text=self.text,
+            speed=self.speed,
+            policy_digest=self.policy_digest,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChapter:
-    """A chapter that will be heard, and what it will cost."""
+    """A chapter that will be heard, and what it will cost.
+
+    `voice` is the name of the voice that speaks it, empty for the narrator.
+    """
 
     number: int
     title: str
@@ -110,11 +127,23 @@ class PlanChapter:
     level: int
     segments: int
     est_audio_s: float
+    voice: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form; it names a voice only where a rule gave one."""
+        data = asdict(self)
+        if not self.voice:
+            del data["voice"]
+        return data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A plan as it lies in the store, without its job table."""
+    """A plan as it lies in the store, without its job table.
+
+    `engine`, `voice`, `voice_sha256`, `fingerprint`, `speed` and `policy_digest` are the
+    narrator's, `cast` holds the other voices; `sample_rate_hz` is that of the finished book.
+    """
 
     book_id: str
     plan_id: str
@@ -140,6 +169,44 @@ class Plan:
     policy_digest: str = ""
     profile_name: str = ""
     given: Mapping[str, str] = field(default_factory=dict)
+    cast: tuple[PlanVoice, ...] = ()
+    narrator_rate_hz: int = 0
+    """Of the narrator's takes; 0 where that is the book's own rate."""
+
+    @property
+    def voices(self) -> dict[str, PlanVoice]:
+        """Name to voice, the narrator first under an empty name."""
+        narrator = PlanVoice(
+            name="",
+            engine=self.engine,
+            voice=self.voice,
+            voice_sha256=self.voice_sha256,
+            fingerprint=self.fingerprint,
+            sample_rate_hz=self.narrator_rate_hz or self.sample_rate_hz,
+            speed=self.speed,
+            policy_digest=self.policy_digest,
+        )
+        return {each.name: each for each in (narrator, *self.cast)}
+
+    @property
+    def chapter_voices(self) -> dict[int, PlanVoice]:
+        """Chapter number to the voice that speaks it."""
+        voices = self.voices
+        return {chapter.number: voices[chapter.voice] for chapter in self.chapters}
+
+    @property
+    def policy_digests(self) -> dict[str, str]:
+        """Name of each voice to the detector policy that the plan was made with."""
+        return {name: voice.policy_digest for name, voice in self.voices.items()}
+
+    def heard(self, chapters: Iterable[int] | None = None) -> tuple[PlanVoice, ...]:
+        """Return the voices that speak some chapters, or the book, in the order they come."""
+        wanted = None if chapters is None else frozenset(chapters)
+        order = dict.fromkeys(
+            chapter.voice for chapter in self.chapters if wanted is None or chapter.number in wanted
+        )
+        voices = self.voices
+        return tuple(voices[name] for name in order)
 
     @property
     def unreadable(self) -> dict[str, str]:
@@ -158,9 +225,14 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
         data = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in ("cast", "narrator_rate_hz"):  # of books with one voice nothing is new
+            if not data[name]:
+                del data[name]
+        if self.cast:
+            data["cast"] = [asdict(voice) for voice in self.cast]
         return {
             **data,
-            "chapters": [asdict(chapter) for chapter in self.chapters],
+            "chapters": [chapter.as_dict() for chapter in self.chapters],
             "generated": [dict(row) for row in self.generated],
             "left_out": [asdict(row) for row in self.left_out],
             "findings": [finding.as_dict() for finding in self.findings],
@@ -176,6 +248,7 @@ class Plan:
                 "generated": tuple(data["generated"]),
                 "left_out": tuple(LeftOut(**row) for row in data["left_out"]),
                 "findings": tuple(Finding.from_dict(row) for row in data["findings"]),
+                "cast": tuple(PlanVoice(**row) for row in data.get("cast", ())),
             }
         )
 
@@ -223,21 +296,35 @@ def plan_book(
         The segments would lose or change a word, or nothing is left to speak.
     BundleError
         The stored plan was made for other weights or another machine class.
+    ConfigError
+        A rule of the cast does not fit the chapters of the book.
     """
     book_id = book_id_of(book.metadata.title, book.source_sha256)
     plan_id = plan_id_of(book.source_sha256, request)
     if not replan and (stored := load_plan(store, book_id, plan_id)) is not None:
-        check_fingerprint(stored[0], request.speaker.fingerprint)
+        for name in ("", *request.cast):
+            check_fingerprint(stored[0], request.voice(name).speaker.fingerprint, name)
         return stored
-    segmentation = segment_book(book, request.text)
-    speaker = request.speaker
-    found = foreign_findings(
-        segmentation.segments, engine=speaker.engine, languages=speaker.languages
+    segmentation = segment_book(
+        book,
+        request.text,
+        of_chapter=lambda number, title: (
+            request.voice(cast_voice(request.rules, number, title)).text
+        ),
     )
+    check_cast(request.rules, segmentation.chapters)
+    voices = {
+        chapter.number: cast_voice(request.rules, chapter.number, chapter.title)
+        for chapter in segmentation.chapters
+    }
+    found = _foreign(segmentation, request, voices)
     report = audit(book, segmentation)
-    jobs = [_job(segment, request) for segment in segmentation.segments]
+    jobs = [
+        _job(segment, request, request.voice(voices[segment.chapter]))
+        for segment in segmentation.segments
+    ]
     found += unreadable_findings(jobs)
-    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id, found)
+    plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id, found, voices)
     _write(plan, jobs, book.metadata, store)
     return plan, jobs
 
@@ -285,8 +372,24 @@ def find_plans(store: ObjectStore, book_id: str) -> list[str]:
     return [key.split("/")[3] for key in keys if key.endswith("/plan.json")]
 
 
-def _job(segment: Segment, request: PlanRequest) -> Job:
-    speaker = request.speaker
+def _foreign(
+    segmentation: Segmentation, request: PlanRequest, voices: Mapping[int, str]
+) -> list[Finding]:
+    """Return what is in a language that its voice does not speak, voice by voice."""
+    found: list[Finding] = []
+    for name in dict.fromkeys(voices.values()):
+        speaker = request.voice(name).speaker
+        found += foreign_findings(
+            [each for each in segmentation.segments if voices[each.chapter] == name],
+            engine=speaker.engine,
+            languages=speaker.languages,
+            whose=name if request.cast else None,
+        )
+    return found
+
+
+def _job(segment: Segment, request: PlanRequest, cast: CastVoice) -> Job:
+    speaker = cast.speaker
     language = spoken_language(segment.language, speaker.languages)
     spoken = request.lexicon.apply(segment.spoken)
     seed = segment_seed(
@@ -315,7 +418,7 @@ def _job(segment: Segment, request: PlanRequest) -> Job:
         engine=speaker.engine,
         seed=seed,
         pause_after_ms=segment.pause_after_ms,
-        est_audio_s=len(spoken) * (low + high) / 2 / request.speed,
+        est_audio_s=len(spoken) * (low + high) / 2 / cast.speed,
         job_key=job_key(
             fingerprint=speaker.fingerprint,
             voice_sha256=speaker.voice_sha256,
@@ -323,7 +426,7 @@ def _job(segment: Segment, request: PlanRequest) -> Job:
             spoken=spoken,
             phonemes=segment.phonemes,
             seed=seed,
-            speed=request.speed,
+            speed=cast.speed,
         ),
     )
 
@@ -337,12 +440,15 @@ def _describe(
     book_id: str,
     plan_id: str,
     found: Sequence[Finding],
+    voices: Mapping[int, str],
 ) -> Plan:
     counts = Counter(job.chapter for job in jobs)
     seconds: defaultdict[int, float] = defaultdict(float)
     for job in jobs:
         seconds[job.chapter] += job.est_audio_s + job.pause_after_ms / 1000
     speaker, cover = request.speaker, book.metadata.cover
+    heard = {request.voice(name).speaker.sample_rate_hz for name in voices.values()}
+    rate = master_rate(heard, request.sample_rate_hz)
     return Plan(
         book_id=book_id,
         plan_id=plan_id,
@@ -356,7 +462,7 @@ def _describe(
         voice=speaker.voice,
         voice_sha256=speaker.voice_sha256,
         fingerprint=speaker.fingerprint,
-        sample_rate_hz=speaker.sample_rate_hz,
+        sample_rate_hz=rate,
         speed=request.speed,
         chapters=tuple(
             PlanChapter(
@@ -366,6 +472,7 @@ def _describe(
                 level=chapter.level,
                 segments=counts[chapter.number],
                 est_audio_s=round(seconds[chapter.number], 1),
+                voice=voices[chapter.number],
             )
             for chapter in segmentation.chapters
         ),
@@ -386,6 +493,22 @@ def _describe(
         policy_digest=request.policy_digest,
         profile_name=request.profile_name,
         given=dict(request.given),
+        cast=tuple(_plan_voice(name, cast) for name, cast in sorted(request.cast.items())),
+        narrator_rate_hz=0 if speaker.sample_rate_hz == rate else speaker.sample_rate_hz,
+    )
+
+
+def _plan_voice(name: str, cast: CastVoice) -> PlanVoice:
+    speaker = cast.speaker
+    return PlanVoice(
+        name=name,
+        engine=speaker.engine,
+        voice=speaker.voice,
+        voice_sha256=speaker.voice_sha256,
+        fingerprint=speaker.fingerprint,
+        sample_rate_hz=speaker.sample_rate_hz,
+        speed=cast.speed,
+        policy_digest=cast.policy_digest,
     )
 
 
@@ -410,19 +533,28 @@ def _write(plan: Plan, jobs: Sequence[Job], metadata: Metadata, store: ObjectSto
     store.put(f"{plan.folder}/plan.json", canonical_json(document))
 
 
-def check_fingerprint(plan: Plan, fingerprint: str) -> None:
+def check_fingerprint(plan: Plan, fingerprint: str, name: str = "") -> None:
     """Refuse to go on with a plan that was made for something else.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Of the engine that a voice of the plan has now.
+    name : str
+        Of that voice; the narrator's when empty.
 
     Raises
     ------
     BundleError
-        The engine's fingerprint is another than the plan's.
+        The plan was made with another one.
     """
-    if plan.fingerprint != fingerprint:
+    planned = plan.voices[name]
+    if planned.fingerprint != fingerprint:
+        whose = f", for its voice {name!r}," if name else ""
         raise BundleError(
-            f"{plan.book_id} was planned with other weights or on another kind of machine "
-            f"(fingerprint {plan.fingerprint[:12]}, this engine has {fingerprint[:12]}): "
+            f"{plan.book_id} was planned{whose} with other weights or on another kind of machine "
+            f"(fingerprint {planned.fingerprint[:12]}, this engine has {fingerprint[:12]}): "
             "render with --replan to start anew",
             found=fingerprint,
-            expected=plan.fingerprint,
+            expected=planned.fingerprint,
         )

@@ -59,7 +59,7 @@ def latest_choices(store: ObjectStore, plan: Plan, jobs: Sequence[Job]) -> dict[
     """
     overrides = read_overrides(store, plan, jobs)
     orders = make_orders(
-        plan, jobs, policy_digest=plan.policy_digest, attempts=1, overrides=overrides
+        plan, jobs, policy_digest=plan.policy_digests, attempts=1, overrides=overrides
     )
     wanted = {order.job_key: order for order in orders}
     found = in_lanes(store, lambda order: _latest(store, order), wanted.values())

@@ -18,14 +18,25 @@ _SHOWN = 40
 
 
 def foreign_findings(
-    segments: Sequence[Segment], *, engine: str, languages: frozenset[str]
+    segments: Sequence[Segment],
+    *,
+    engine: str,
+    languages: frozenset[str],
+    whose: str | None = None,
 ) -> list[Finding]:
     """Return a finding for each language that the engine reads with the rules of another.
+
+    Parameters
+    ----------
+    segments : sequence of Segment
+        What the engine is to read: the book, or the chapters of one voice.
+    whose : str, optional
+        Name of that voice, empty for the narrator's; None where the book has one voice.
 
     Raises
     ------
     BookError
-        More than half of the book is in such languages.
+        More than half of it is in such languages.
     """
     characters: Counter[str] = Counter()
     for segment in segments:
@@ -37,8 +48,11 @@ def foreign_findings(
     }
     if sum(foreign.values()) * 2 > characters.total():
         most = max(foreign, key=lambda language: foreign[language])
+        what = (
+            "the book is" if whose is None else f"most of what {whose or 'the narrator'} reads is"
+        )
         raise BookError(
-            f"the book is in {most!r}, and engine {engine!r} speaks "
+            f"{what} in {most!r}, and engine {engine!r} speaks "
             f"{', '.join(sorted(languages))}: choose another engine, or say --language "
             "if the book names its language wrongly",
             language=most,
@@ -81,7 +95,8 @@ def unreadable_findings(jobs: Sequence[Job]) -> list[Finding]:
         )
     if silent * 2 > sum(len(job.spoken) for job in jobs):
         raise BookError(
-            f"engine {jobs[0].engine!r} cannot read most of the book ({found[0].message}): "
+            f"engine {_engine_of(jobs, found[0])!r} cannot read most of the book "
+            f"({found[0].message}): "
             "choose another engine",
             segments=len(found),
         )
@@ -97,3 +112,9 @@ def spoken_language(language: str, languages: frozenset[str]) -> str:
 
 def _primary(language: str) -> str:
     return language.partition("-")[0].lower()
+
+
+def _engine_of(jobs: Sequence[Job], finding: Finding) -> str:
+    """Return the engine of the segment that a finding names."""
+    segment = finding.where["segment_id"]
+    return next(job.engine for job in jobs if job.segment_id == segment)

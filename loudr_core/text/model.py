@@ -68,6 +68,8 @@ class TextOptions:
         Whether a chapter title that no block says is spoken as a generated segment.
     default_language : str
         BCP 47 tag for a book that names none.
+    language : str
+        BCP 47 tag of what names none itself, in place of the book's; empty for the book's own.
     normalizer : {"loudr", "none"}
         What makes spoken words of the text; with "none" the words stay as they stand in the book,
         white space tidied, for an engine that has a text front end of its own.
@@ -102,6 +104,7 @@ class TextOptions:
     merge_short: bool = True
     announce_titles: bool = True
     default_language: str = "en"
+    language: str = ""
     normalizer: Normalizer = "loudr"
     pauses: Pauses = field(default_factory=Pauses)
 

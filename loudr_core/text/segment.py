@@ -4,7 +4,7 @@ Chapter by chapter: decide what is read (`policy`), cut each block into sentence
 and pack them (`cut`), let short neighbouring blocks share a segment (`merge`), number the result.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from loudr_core.book.model import Block, Book, Chapter, Span
@@ -37,13 +37,22 @@ class _Result:
     findings: list[Finding] = field(default_factory=list)
 
 
-def segment_book(book: Book, options: TextOptions) -> Segmentation:
+def segment_book(
+    book: Book,
+    options: TextOptions,
+    *,
+    of_chapter: Callable[[int, str], TextOptions] | None = None,
+) -> Segmentation:
     """Cut a book into segments.
 
     Parameters
     ----------
     book : Book
     options : TextOptions
+    of_chapter : callable, optional
+        Number and title of a chapter to the options that it is cut by in place of `options`. They
+        may differ in `language`, `max_characters` and `target_characters`: which chapters there
+        are, and hence their numbers, depends on the others.
 
     Returns
     -------
@@ -58,18 +67,18 @@ def segment_book(book: Book, options: TextOptions) -> Segmentation:
     ValueError
         `max_characters` or `target_characters` is below 1, or the target exceeds the maximum.
     """
-    if not 1 <= options.target_characters <= options.max_characters:
-        raise ValueError(
-            f"target_characters {options.target_characters} must be from 1 to max_characters "
-            f"{options.max_characters}"
-        )
+    _refuse_limits(options)
     marks = index_marks(book)
     result = _Result()
     chapters = reading_order(book, marks, options)
     for place, read in enumerate(chapters):
         deeper = chapters[place + 1 : place + 2]
         is_part = bool(deeper) and deeper[0].chapter.level > read.chapter.level
-        _add_chapter(book, read, marks, options, result, is_part=is_part)
+        own = options
+        if of_chapter is not None:
+            own = of_chapter(len(result.chapters) + 1, read.chapter.title)
+            _refuse_limits(own)
+        _add_chapter(book, read, marks, own, result, is_part=is_part)
     if not any(segment.origin == "source" for segment in result.segments):
         raise BookError(
             f"{book.metadata.title or 'the book'} has nothing to read: all is left out by the "
@@ -88,6 +97,14 @@ def segment_book(book: Book, options: TextOptions) -> Segmentation:
     )
 
 
+def _refuse_limits(options: TextOptions) -> None:
+    if not 1 <= options.target_characters <= options.max_characters:
+        raise ValueError(
+            f"target_characters {options.target_characters} must be from 1 to max_characters "
+            f"{options.max_characters}"
+        )
+
+
 def _add_chapter(
     book: Book,
     read: ReadChapter,
@@ -100,7 +117,7 @@ def _add_chapter(
     chapter = read.chapter
     if chapter.lost:
         _report_lost(chapter, result)
-    language = book.metadata.language or options.default_language
+    language = options.language or book.metadata.language or options.default_language
     units = merge_short(list(_units(book, read, marks, language, options, result)), options)
     heard = any(not unit.generated for unit in units)
     # A part that has no page of its own is still announced before its first chapter.
