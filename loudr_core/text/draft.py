@@ -98,6 +98,12 @@ class Draft:
         """Add text that stands for nothing in the source."""
         self._apply(rule, [(position, position, text)])
 
+    def is_one_rewrite(self, start: int, end: int) -> bool:
+        """Return whether one change of one rule wrote all characters of a stretch."""
+        return bool(self._rules[start]) and all(
+            len(set(column[start:end])) == 1 for column in (self._rules, self._starts, self._ends)
+        )
+
     def _apply(self, rule: str, changes: list[tuple[int, int, str]]) -> None:
         pieces: list[str] = []
         starts: list[int] = []

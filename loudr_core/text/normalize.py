@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from loudr_core.text.abbreviations import expand_abbreviations, expand_initials
 from loudr_core.text.amounts import expand_amounts
+from loudr_core.text.british import expand_and, says_and
 from loudr_core.text.calendar import expand_calendar
 from loudr_core.text.capitals import lower_capitals
 from loudr_core.text.characters import clean, sweep, tidy
@@ -39,7 +40,8 @@ def normalize(text: str, *, language: str = "en", heading: bool = False) -> Norm
     text : str
         Source text, a sentence or a few.
     language : str
-        BCP 47 tag; rules are chosen by its primary subtag.
+        BCP 47 tag; rules are chosen by its primary subtag, and by its region whether English
+        numbers have their "and" ("one hundred and five").
     heading : bool
         The text is a title: roman numerals that stand alone are numbers, and a full stop is added
         so that an engine lets its voice fall.
@@ -49,11 +51,12 @@ def normalize(text: str, *, language: str = "en", heading: bool = False) -> Norm
     Normalized
         `spoken` and the offset map. `spoken` is empty when there is nothing to say.
     """
-    return _normalize(text, language.partition("-")[0].lower() or "en", heading)
+    primary = language.partition("-")[0].lower() or "en"
+    return _normalize(text, primary, heading, says_and(language))
 
 
 @lru_cache(maxsize=8192)
-def _normalize(text: str, language: str, heading: bool) -> Normalized:
+def _normalize(text: str, language: str, heading: bool, with_and: bool) -> Normalized:
     draft = Draft(text)
     clean(draft)
     for _ in range(_ROUNDS):
@@ -61,6 +64,8 @@ def _normalize(text: str, language: str, heading: bool) -> Normalized:
         # changes nothing, which makes the result a fixed point.
         before = draft.text
         _pass(draft, language, heading)
+        if with_and:
+            expand_and(draft)
         if heading and any(map(str.isalnum, draft.text)) and not _TERMINAL.search(draft.text):
             draft.insert("terminal", len(draft.text), ".")
         if draft.text == before:

@@ -1,7 +1,7 @@
 """English number words: cardinals, ordinals, years, decimals, roman numerals.
 
-American reading without "and" ("one hundred five"), hyphens between tens and units. Pure functions
-from figures to words; which figures a text means is decided in `amounts`.
+American reading without "and" ("one hundred five"), which `british` adds; hyphens between tens and
+units. Pure functions from figures to words; which figures a text means is decided in `amounts`.
 """
 
 import re
