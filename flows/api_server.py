@@ -80,6 +80,11 @@ class ApiServer:
         """The value of `PREFECT_API_URL`."""
         return f"http://127.0.0.1:{self.port}/api"
 
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
         """Start the server and return at once; reap one that a crash left behind.
 

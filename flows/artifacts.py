@@ -23,7 +23,7 @@ from prefect.artifacts import (
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactUpdate
 
-from flows import run_page
+from flows import contact, run_page
 from flows.costs import Spent
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import Job
@@ -39,7 +39,9 @@ logger = logging.getLogger(__name__)
 
 
 def start_progress(description: str) -> UUID | None:
-    """Create the progress artifact; None when the server refuses it."""
+    """Create the progress artifact; None when the server refuses it, or is away."""
+    if not contact.answers():
+        return None
     try:
         return _id(create_progress_artifact(progress=0.0, description=description))
     except Exception:
@@ -49,7 +51,7 @@ def start_progress(description: str) -> UUID | None:
 
 def update_progress(artifact: UUID | None, counts: Counts) -> None:
     """Show the share of finished segments; what the server says no to is only logged."""
-    if artifact is None or counts.total == 0:
+    if artifact is None or counts.total == 0 or not contact.answers():
         return
     try:
         update_progress_artifact(
@@ -195,7 +197,12 @@ class BookArtifacts:
         create: Callable[..., Any],
         argument: str,
     ) -> None:
-        """Create an artifact, or bring the one that this run has of the name up to date."""
+        """Create an artifact, or bring the one that this run has of the name up to date.
+
+        A server that is away is not waited for: the next change shows what is so then.
+        """
+        if not contact.answers():
+            return
         try:
             there = self._ids.get(name)
             if there is None:

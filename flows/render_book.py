@@ -12,7 +12,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from prefect import flow, runtime
-from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows import live
@@ -23,6 +22,7 @@ from flows.opening import engine_pool, open_render, open_settings_store, pool_si
 from flows.places import refuse_relative
 from flows.plain_failure import plain_failure
 from flows.request import RenderRequest
+from flows.steps import Step, run_step, submit_step
 from flows.watching import watching
 from loudr_core.queue.source import local_file
 from loudr_core.render.book import BookRender, RenderOptions
@@ -63,22 +63,22 @@ def render_book(request: RenderRequest) -> dict[str, Any]:
         watching(opened.render, failure, _price(request), opened.on_stage) as watch,
     ):
         render, label = opened.render, opened.render.label
-        watch.planned(plan(render, label))
+        watch.planned(run_step(plan, render, label))
         watch.stage("speaking")
         render.start_speaking()
         watch.given_out()
-        futures = _speak_and_measure(render)
-        live.note_run(str(runtime.flow_run.id), len(futures) + _TASKS_OF_BOOK + request.report)
-        for future in futures:
-            future.result()
+        steps = _speak_and_measure(render)
+        live.note_run(str(runtime.flow_run.id), len(steps) + _TASKS_OF_BOOK + request.report)
+        for step in steps:
+            step.result()
         watch.stage("mastering")
-        mastered = master(render, label)
+        mastered = run_step(master, render, label)
         watch.stage("publishing")
-        result = publish(render, request.dest, label)
+        result = run_step(publish, render, request.dest, label)
         page = _report(render, label) if request.report else ""
         watch.finished(result, mastered, report=page)
         opened.result = result
-    return result.as_dict()
+    return dict(result.as_dict())
 
 
 def _label(request: RenderRequest) -> str:
@@ -95,27 +95,27 @@ def _price(request: RenderRequest) -> Price:
 def _report(render: BookRender, label: str) -> str:
     """Return where the listening report lies; a book without one is finished all the same."""
     try:
-        return report(render.store, render.plan(), label)
+        return str(run_step(report, render.store, render.plan(), label))
     except Exception:
         logger.warning("the listening report could not be written", exc_info=True)
         return ""
 
 
-def _speak_and_measure(render: BookRender) -> Sequence[PrefectFuture[Any]]:
+def _speak_and_measure(render: BookRender) -> Sequence[Step]:
     """Submit every shard, and after the shard that ends them, the chapters to measure."""
     last_shard = render.last_shards()
     chapters = sorted(last_shard)
     size = max(1, -(-len(chapters) // _MEASURE_TASKS))
     groups = [chapters[start : start + size] for start in range(0, len(chapters), size)]
-    futures: list[PrefectFuture[Any]] = []
+    steps: list[Step] = []
     for shard in render.shards:
-        futures.append(synthesize.submit(render, shard, shard.number, shard.label))
-        futures += [
-            measure.submit(render, group, _span(group))
+        steps.append(submit_step(synthesize, render, shard, shard.number, shard.label))
+        steps += [
+            submit_step(measure, render, group, _span(group))
             for group in groups
             if last_shard[group[-1]] == shard.number
         ]
-    return futures
+    return steps
 
 
 def _span(chapters: Sequence[int]) -> str:

@@ -4,6 +4,8 @@ The server is started at once and waited for only when the flow is about to begi
 book is planned and spoken.
 """
 
+from __future__ import annotations
+
 import contextlib
 import json
 import logging
@@ -14,16 +16,19 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flows import live, prefect_environment
+from flows import contact, live, prefect_environment
 from flows.api_server import ApiServer
+from flows.execution.inline import Inline
 from flows.execution.protocol import OnStage
 from flows.home import ready_home
 from loudr_core.errors import DeviceError, LoudrError
-from loudr_core.render.book import BookRender
-from loudr_core.render.planning import StoredPlan
-from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
+
+if TYPE_CHECKING:
+    from loudr_core.render.book import BookRender
+    from loudr_core.render.result import RenderResult
 
 __all__ = ["LocalExecution", "local_execution", "require_server"]
 
@@ -32,7 +37,8 @@ logger = logging.getLogger(__name__)
 _DRAIN_S = 20.0
 _HAND_OVER_S = 5.0
 _ASK_S = 10.0
-_HTTP_PACKAGES = frozenset({"httpx", "httpcore"})
+_OWN_RETRIES = "2"
+"""Calls again, within 6 s, for a server on this machine that was never far away."""
 
 
 class LocalExecution:
@@ -53,6 +59,7 @@ class LocalExecution:
             raise Interrupted
         from flows.render_book import render_book
         from flows.request import RenderRequest
+        from loudr_core.render.planning import StoredPlan
 
         name = f"{os.getpid()}-{id(render)}"
         request = RenderRequest(
@@ -67,14 +74,18 @@ class LocalExecution:
             except (LoudrError, Interrupted):
                 raise
             except Exception as error:
-                if (lost := _lost_server(error)) is None:
+                if (cause := _cause_of(error)) is not None:
+                    raise cause from error
+                if contact.answers() or not contact.comes_from_server(error):
                     raise
-                raise lost from error
+                found = live.find(name)
+                if found is None or found.result is None:  # lost before the flow had begun
+                    return Inline().run(render, dest, on_stage)
             return live.result_of(name)
 
     def hand_over(self) -> None:
         """Send what is still queued for our server, logs and events, before that stops."""
-        if self._server is None or not self._server.answered:
+        if self._server is None or not self._server.answered or not self._server.alive:
             return
         from prefect.events.worker import EventsWorker
         from prefect.logging.handlers import APILogWorker
@@ -87,7 +98,9 @@ class LocalExecution:
         if self._server is None:
             return
         deadline = time.monotonic() + _DRAIN_S
-        while time.monotonic() < deadline and not live.recorded(_count_task_runs):
+        while self._server.alive and time.monotonic() < deadline:
+            if live.recorded(_count_task_runs):
+                return
             time.sleep(0.2)
 
 
@@ -111,6 +124,7 @@ def local_execution(home: Path) -> Iterator[LocalExecution]:
         server = ApiServer(home, prefect_environment.quiet(home))
         server.start()
         os.environ["PREFECT_API_URL"] = server.url
+        os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", _OWN_RETRIES)
     execution = LocalExecution(server)
     try:
         yield execution
@@ -143,17 +157,12 @@ def require_server(url: str) -> None:
         ) from None
 
 
-def _lost_server(error: BaseException) -> DeviceError | None:
-    """Return the error of a server that stopped answering, when an error comes from that."""
+def _cause_of(error: BaseException) -> LoudrError | Interrupted | None:
+    """Return what ended a run, when a server that could not be told of it hides that."""
     cause: BaseException | None = error
     while cause is not None:
-        if type(cause).__module__.partition(".")[0] in _HTTP_PACKAGES:
-            url = os.environ.get("PREFECT_API_URL", "")
-            return DeviceError(
-                f"the Prefect server at {url} does not answer any more ({type(cause).__name__}): "
-                "what is spoken is kept; see to the server and run again, or use --executor inline",
-                url=url,
-            )
+        if isinstance(cause, (LoudrError, Interrupted)):
+            return cause
         cause = cause.__cause__ or cause.__context__
     return None
 
@@ -165,6 +174,7 @@ def _import_flow() -> None:
     # the traceback that Prefect writes for a run that failed or was stopped.
     for name in ("prefect.flow_runs", "prefect.task_runs"):
         logging.getLogger(name).propagate = False
+    contact.quieten()
 
 
 def _count_task_runs(flow_run_ids: list[str]) -> int:

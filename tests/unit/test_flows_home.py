@@ -12,10 +12,10 @@ import pytest
 from flows import home as homes
 from flows.api_server import ApiServer
 from flows.configuration import load
-from flows.execution.local import _lost_server, local_execution, require_server
+from flows.execution.local import _cause_of, local_execution, require_server
 from flows.home import make_home, ready_home
 from flows.opening import open_settings_store
-from loudr_core.errors import DeviceError, StoreError
+from loudr_core.errors import DeviceError, QualityError, StoreError
 from loudr_core.refusals import explain, reason
 
 
@@ -115,14 +115,11 @@ def test_a_server_that_is_not_there_is_one_line_before_anything_starts(
     assert it.value.exit_code == 6
 
 
-def test_a_server_lost_on_the_way_is_told_from_a_bug() -> None:
-    lost = type("ConnectError", (Exception,), {"__module__": "httpx"})
-    wrapped = RuntimeError("the run crashed")
-    wrapped.__cause__ = lost("gone")
-    told = _lost_server(wrapped)
-    assert told is not None
-    assert "does not answer any more (ConnectError)" in told.message
-    assert _lost_server(ValueError("a bug")) is None
+def test_what_ended_a_run_is_found_behind_a_server_that_is_gone() -> None:
+    lost = type("ConnectError", (Exception,), {"__module__": "httpx"})("gone")
+    lost.__context__ = QualityError("two segments have no audio")
+    assert _cause_of(lost) is lost.__context__
+    assert _cause_of(ValueError("a bug")) is None
 
 
 @pytest.mark.parametrize(
