@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from loudr_core.audio.clips import load_clip
-from loudr_core.audio.resample import resample, resample_stream
 from loudr_core.audio.takefile import encode_take
 from loudr_core.errors import ConfigError
 
@@ -65,18 +64,3 @@ def test_a_clip_of_hours_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     write(tmp_path / "long.wav", "pcm_s16le")
     with pytest.raises(ConfigError, match="cut it shorter"):
         load_clip(tmp_path / "long.wav", 24000)
-
-
-def test_resampling_keeps_time_and_does_not_depend_on_blocks() -> None:
-    samples = tone(44100, 1.0)
-    whole = resample(samples, 44100, 24000)
-    assert len(whole) == 24000
-    assert whole[2000:22000] == pytest.approx(tone(24000, 1.0)[2000:22000], abs=1e-4)
-    blocks = list(resample_stream(np.array_split(samples, 9), 44100, 24000))
-    assert np.concatenate(blocks) == pytest.approx(whole, abs=1e-6)
-
-
-def test_equal_rates_change_nothing() -> None:
-    samples = tone(24000)
-    assert np.array_equal(resample(samples, 24000, 24000), samples)
-    assert np.array_equal(np.concatenate(list(resample_stream([samples], 24000, 24000))), samples)
