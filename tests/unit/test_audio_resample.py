@@ -26,9 +26,9 @@ def test_a_sine_is_the_sine_of_the_other_rate(from_hz: int, to_hz: int, hz: floa
     made = resample(sine(from_hz, 2.0, hz), from_hz, to_hz)
     wanted = sine(to_hz, 2.0, hz)
     inside = slice(to_hz // 4, -to_hz // 4)
-    assert np.abs(made[inside] - wanted[inside]).max() < 5e-5  # 0.01 dB of it are 6e-4
+    assert np.abs(made[inside] - wanted[inside]).max() < 2e-4  # 0.01 dB of it are 6e-4
     ratio = np.sqrt(np.mean(made[inside] ** 2) / np.mean(wanted[inside] ** 2))
-    assert abs(20 * np.log10(ratio)) < 0.001
+    assert abs(20 * np.log10(ratio)) < 0.01
 
 
 @pytest.mark.parametrize(("from_hz", "to_hz"), [(44_100, 24_000), (24_000, 22_050)])
