@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from loudr_core.errors import ConfigError
+from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.text.model import TextOptions
 
 __all__ = [
@@ -44,6 +45,10 @@ class Speaker:
     max_characters: int
     target_characters: int
     seconds_per_character: tuple[float, float]
+    phonemes: GivenPhonemes | None = None
+    """What given phonemes may hold; None for an engine that takes none."""
+    unread: frozenset[str] = frozenset()
+    """Languages that the engine speaks, and reads no text of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,12 @@ from loudr_core.jobs.casting import (
     master_rate,
 )
 from loudr_core.jobs.keys import job_key, segment_seed
+from loudr_core.jobs.phonemes import (
+    PhonemeSource,
+    phoneme_findings,
+    unread_findings,
+    unused_findings,
+)
 from loudr_core.jobs.table import Job, read_jobs, write_jobs
 from loudr_core.jobs.voicing import (
     UNREADABLE,
@@ -81,6 +87,8 @@ class PlanRequest:
         What people call the profile; no part of the identity.
     given : mapping of str to str
         What was said about the book from outside, such as its language; part of the identity.
+    phonemes : PhonemeSource
+        Its table and pronunciations are to be in `given` and `profile`, too.
     cast : mapping of str to CastVoice
         Voices beside `speaker`, by the names that `rules` give them.
     rules : sequence of CastRule
@@ -98,6 +106,7 @@ class PlanRequest:
     policy_digest: str = ""
     profile_name: str = ""
     given: Mapping[str, str] = field(default_factory=dict)
+    phonemes: PhonemeSource = field(default_factory=PhonemeSource)
     cast: Mapping[str, CastVoice] = field(default_factory=dict)
     rules: Sequence[CastRule] = ()
     sample_rate_hz: int | None = None
@@ -323,6 +332,7 @@ def plan_book(
         _job(segment, request, request.voice(voices[segment.chapter]))
         for segment in segmentation.segments
     ]
+    found += _phonemes_said(jobs, request, voices)
     found += unreadable_findings(jobs)
     plan = _describe(book, segmentation, report, jobs, request, book_id, plan_id, found, voices)
     _write(plan, jobs, book.metadata, store)
@@ -388,17 +398,34 @@ def _foreign(
     return found
 
 
+def _phonemes_said(
+    jobs: Sequence[Job], request: PlanRequest, voices: Mapping[int, str]
+) -> list[Finding]:
+    """Return what is odd about the phonemes of the plan, and which are missing, voice by voice."""
+    table = request.phonemes.table
+    found = unused_findings(table)
+    for name in dict.fromkeys(voices.values()):
+        speaker = request.voice(name).speaker
+        own = [job for job in jobs if voices[job.chapter] == name]
+        found += phoneme_findings(own, taken=speaker.phonemes, table=table)
+        found += unread_findings(own, unread=speaker.unread)
+    return found
+
+
 def _job(segment: Segment, request: PlanRequest, cast: CastVoice) -> Job:
     speaker = cast.speaker
     language = spoken_language(segment.language, speaker.languages)
     spoken = request.lexicon.apply(segment.spoken)
+    phonemes = segment.phonemes or request.phonemes.find(
+        segment.segment_id, language, spoken, fingerprint=speaker.fingerprint
+    )
     seed = segment_seed(
         book_seed=request.book_seed,
         engine=speaker.engine,
         voice=speaker.voice,
         language=language,
         spoken=spoken,
-        phonemes=segment.phonemes,
+        phonemes=phonemes,
     )
     low, high = speaker.seconds_per_character
     return Job(
@@ -410,7 +437,7 @@ def _job(segment: Segment, request: PlanRequest, cast: CastVoice) -> Job:
         origin=segment.origin,
         text=segment.text,
         spoken=spoken,
-        phonemes=segment.phonemes,
+        phonemes=phonemes,
         spans=segment.spans,
         inner=segment.inner,
         language=language,
@@ -424,7 +451,7 @@ def _job(segment: Segment, request: PlanRequest, cast: CastVoice) -> Job:
             voice_sha256=speaker.voice_sha256,
             language=language,
             spoken=spoken,
-            phonemes=segment.phonemes,
+            phonemes=phonemes,
             seed=seed,
             speed=cast.speed,
         ),

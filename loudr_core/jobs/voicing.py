@@ -80,7 +80,7 @@ def unreadable_findings(jobs: Sequence[Job]) -> list[Finding]:
     found = []
     silent = 0
     for job in jobs:
-        reason = "" if job.phonemes else unreadable(job.engine, job.spoken)
+        reason = "" if job.phonemes else unreadable(job.engine, job.spoken, job.language)
         if not reason:
             continue
         silent += len(job.spoken)

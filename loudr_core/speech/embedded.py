@@ -6,7 +6,9 @@ phonemes, foreign scripts and unknown symbols are errors or findings.
 
 import functools
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
@@ -19,6 +21,7 @@ from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisEr
 from loudr_core.findings import Finding
 from loudr_core.speech.answering import answer_each, check_request
 from loudr_core.speech.embedded_voice import VOICE, EmbeddedVoice, voice_facts, voice_sha256
+from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.speech.legible import foreign_letters, unreadable
 from loudr_core.speech.limits import EMBEDDED
 from loudr_core.speech.passes import cut_passes
@@ -77,11 +80,12 @@ class EmbeddedEngine:
     """
 
     name = "embedded"
-    limits = EMBEDDED
 
     def __init__(self) -> None:
         self._voice = EmbeddedVoice()
         self.sample_rate_hz = self._voice.sample_rate_hz
+        symbols = frozenset(unicodedata.normalize("NFD", each) for each in self._voice.alphabet)
+        self.limits = replace(EMBEDDED, phonemes=GivenPhonemes(symbols=symbols))
 
     def fingerprint(self) -> str:
         """Return the digest of voice, text front end, versions and render class."""
@@ -137,9 +141,15 @@ class EmbeddedEngine:
                 "choose another engine"
             )
 
+    def sentences(self, text: str, language: str = "en") -> list[str]:
+        """Return the phonemes of each sentence of a text; `language` makes no difference."""
+        del language
+        return self._voice.phonemize(_LONG_WORD.sub(self._split_long, _plain(text)))
+
     def _phonemes(self, request: SpeechRequest) -> tuple[str, tuple[Finding, ...]]:
         if request.phonemes is not None:
-            given = " ".join(request.phonemes.split())
+            # The alphabet has ç as one letter.
+            given = unicodedata.normalize("NFC", " ".join(request.phonemes.split()))
             if unknown := sorted(set(given) - self._voice.alphabet):
                 raise SynthesisError(
                     f"phonemes {' '.join(unknown)} are not in the voice's alphabet"

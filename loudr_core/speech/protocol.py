@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from loudr_core.arrays import Mono
 from loudr_core.findings import Finding
+from loudr_core.speech.given_phonemes import GivenPhonemes
 
 __all__ = ["Engine", "EngineLimits", "Speech", "SpeechRequest", "VoiceInfo"]
 
@@ -31,6 +32,10 @@ class EngineLimits:
     """Requests that one process works on at the same time."""
     real_time_factor: float = 0.0
     """Typical compute seconds per second of audio of one process, for estimates; 0 if unknown."""
+    phonemes: GivenPhonemes | None = None
+    """What `SpeechRequest.phonemes` may hold, known of a loaded engine; None if it takes none."""
+    unread: frozenset[str] = frozenset()
+    """Those of `languages` that need phonemes with the request: nothing here reads them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

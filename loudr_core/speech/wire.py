@@ -14,6 +14,7 @@ from typing import Any
 from loudr_core import errors
 from loudr_core.errors import LoudrError, SynthesisError
 from loudr_core.findings import Finding
+from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.speech.orders import Attempt, Choice, Order, Outcome, TakeResult
 from loudr_core.speech.protocol import EngineLimits, VoiceInfo
 
@@ -169,7 +170,13 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
 
 def info_to_json(info: EngineInfo) -> dict[str, Any]:
     """Return an engine description's JSON form."""
-    limits = {**asdict(info.limits), "languages": sorted(info.limits.languages)}
+    given = info.limits.phonemes
+    limits = {
+        **asdict(info.limits),
+        "languages": sorted(info.limits.languages),
+        "unread": sorted(info.limits.unread),
+        "phonemes": None if given is None else given.as_dict(),
+    }
     return {**asdict(info), "limits": limits, "voices": [asdict(voice) for voice in info.voices]}
 
 
@@ -178,11 +185,17 @@ def info_from_json(data: Mapping[str, Any]) -> EngineInfo:
     limits = dict(data["limits"])
     low, high = limits.pop("seconds_per_character")
     languages = frozenset(limits.pop("languages"))
+    unread = frozenset(limits.pop("unread", ()))
+    given = limits.pop("phonemes", None)
     return EngineInfo(
         **{
             **data,
             "limits": EngineLimits(
-                **limits, languages=languages, seconds_per_character=(low, high)
+                **limits,
+                languages=languages,
+                unread=unread,
+                seconds_per_character=(low, high),
+                phonemes=None if given is None else GivenPhonemes.from_dict(given),
             ),
             "voices": tuple(VoiceInfo(**voice) for voice in data["voices"]),
         }

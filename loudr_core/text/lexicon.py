@@ -26,6 +26,8 @@ class Lexicon:
     ----------
     entries : mapping of str to str
         Word or phrase to what is said in its place.
+    what : str
+        What to call an entry in messages.
 
     Raises
     ------
@@ -33,7 +35,10 @@ class Lexicon:
         A word or a respelling holds no letter or digit, or is not text.
     """
 
-    def __init__(self, entries: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, entries: Mapping[str, str] | None = None, *, what: str = "lexicon entry"
+    ) -> None:
+        self._what = what
         self._entries: dict[str, str] = {}
         for word, said in (entries or {}).items():
             self._add(word, said)
@@ -46,13 +51,11 @@ class Lexicon:
 
     def _add(self, word: object, said: object) -> None:
         if not isinstance(word, str) or not isinstance(said, str):
-            raise ConfigError(
-                f"lexicon entry {word!r}: the respelling must be text, found {said!r}"
-            )
+            raise ConfigError(f"{self._what} {word!r}: what is said must be text, found {said!r}")
         clean, spoken = " ".join(word.split()), " ".join(said.split())
         if not any(map(str.isalnum, clean)) or not any(map(str.isalnum, spoken)):
             raise ConfigError(
-                f"lexicon entry {word!r} = {said!r}: both sides need a letter or digit; remove it"
+                f"{self._what} {word!r} = {said!r}: both sides need a letter or digit; remove it"
             )
         self._entries[clean] = spoken
 
@@ -83,9 +86,29 @@ class Lexicon:
         """Return normalised text with the lexicon's words respelt."""
         return self._pattern.sub(self._respell, spoken) if self._pattern else spoken
 
+    def pieces(self, spoken: str) -> list[tuple[str, str]]:
+        """Return normalised text cut at the lexicon's words.
+
+        Returns
+        -------
+        list of (str, str)
+            A stretch of text without such a word, and what is said for the word after it, as the
+            lexicon has it; empty after the last stretch. One stretch when no word is in the text.
+        """
+        found = list(self._pattern.finditer(spoken)) if self._pattern else []
+        starts = [0, *(match.end() for match in found)]
+        ends = [*(match.start() for match in found), len(spoken)]
+        said = [*(self._said(match[0]) for match in found), ""]
+        return [
+            (spoken[start:end], each) for start, end, each in zip(starts, ends, said, strict=True)
+        ]
+
+    def _said(self, found: str) -> str:
+        return self._entries.get(found) or self._entries[found.lower()]
+
     def _respell(self, match: re.Match[str]) -> str:
         found = match[0]
-        said = self._entries.get(found) or self._entries[found.lower()]
+        said = self._said(found)
         return said[0].upper() + said[1:] if found[0].isupper() else said
 
     def digest(self) -> str:

@@ -299,7 +299,9 @@ def test_what_the_voice_cannot_read_is_refused_before_it_is_tried(
     store: LocalStore, pool: EnginePool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        voicing, "unreadable", lambda engine, text: "no letter of it" if "fakeerror" in text else ""
+        voicing,
+        "unreadable",
+        lambda engine, text, language: "no letter of it" if "fakeerror" in text else "",
     )
     source = tmp_path / "greek.md"
     greek = "The fakeerror stood at the end of the pier all night long and said nothing to them."

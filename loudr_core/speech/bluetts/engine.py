@@ -7,7 +7,7 @@ with more is cut as text and read again part by part: cut IPA makes scraps that 
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event
@@ -31,6 +31,7 @@ from loudr_core.speech.bluetts.recipe import Recipe
 from loudr_core.speech.bluetts.tables import SAMPLE_RATE_HZ
 from loudr_core.speech.bluetts.voices import BlueVoice, voice_info
 from loudr_core.speech.cancelling import Poll, poll_of
+from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.speech.limits import BLUETTS
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
@@ -157,7 +158,6 @@ class BlueEngine:
 
     name = "bluetts"
     sample_rate_hz = SAMPLE_RATE_HZ
-    limits = BLUETTS
 
     def __init__(
         self,
@@ -174,6 +174,11 @@ class BlueEngine:
         self._prepare, self._text_options = prepare, dict(text_options)
         self._provider, self._threads = provider, threads
         self._model = BlueModel(bundle, recipe, provider=provider, threads=threads)
+        taken = GivenPhonemes(
+            symbols=self._model.vocabulary.taken,
+            most_unknown=0.0 if self._text_options["unknown"] == "strict" else 1.0,
+        )
+        self.limits = replace(BLUETTS, phonemes=taken, unread=reader.unread(BLUETTS.languages))
         self._infos = tuple(map(voice_info, self._model.voices.values()))
 
     def fingerprint(self) -> str:

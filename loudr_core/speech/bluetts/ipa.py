@@ -7,22 +7,25 @@ BlueTTS specification, section 3, steps 1 to 5 and the traps below them.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
 from loudr_core.errors import ConfigError, SynthesisError
 
-__all__ = ["FORMS", "Form", "Prepared", "check_form", "prepare"]
+__all__ = ["FORMS", "PLAIN_MARKS", "Form", "Prepared", "check_form", "prepare"]
 
 Form = Literal["NFD", "NFC", "NFKD"]
 FORMS: Final = ("NFD", "NFC", "NFKD")
 """What an IPA text may be normalised to. The compatibility form loses ʲ, ʰ, ʷ and ˤ."""
 
 _TAG: Final = re.compile(r"</?[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})?>")
-_MARKS: Final = str.maketrans(
-    {"–": "-", "—": "-", "―": "-", "‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"'}
-    | dict.fromkeys("_[]|/", " ")
-)
+PLAIN_MARKS: Final[Mapping[str, str]] = {
+    "–": "-", "—": "-", "―": "-", "‘": "'", "’": "'", "‚": "'", "“": '"', "”": '"', "„": '"',
+    "_": " ", "[": " ", "]": " ", "|": " ", "/": " ",
+}  # fmt: skip
+"""Marks of a book to those that the voice was taught."""
+_MARKS: Final = str.maketrans(dict(PLAIN_MARKS))
 _EMOJI: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f\u200d]")
 _BEFORE_MARK: Final = re.compile(r"\s+([,.!?;:])")
 _CLOSING: Final = frozenset(".!?;:,'\")]}…。」』】〉》›»")

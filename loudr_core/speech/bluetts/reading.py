@@ -22,6 +22,9 @@ PHONEMIZERS: Final = ("auto", "piper", "espeak-ng", "ipa", "none")
 ESPEAK_VOICES: Final = {"de": "de", "en": "en-us", "es": "es", "it": "it"}
 """Language to the voice of espeak-ng that its texts were read with in training."""
 
+_NONE: Final = "none"
+"""Version of a package that is not installed."""
+
 
 class _Espeak(Protocol):
     @property
@@ -70,8 +73,25 @@ class BlueReader:
         self._fronts: dict[str, _Front | LoudrError] = {}
         self.identity = self._identity()
 
+    def unread(self, languages: frozenset[str]) -> frozenset[str]:
+        """Return those of some languages that no front end is installed for."""
+        if self._kind == "ipa":
+            return frozenset()
+        read = set[str]()
+        if self._espeak is not None:
+            read |= set(ESPEAK_VOICES)
+        if self._kind != "none":
+            # phonikud-onnx adds points, which a text may have.
+            versions = {"he": [hebrew_identity()["phonikud"]], "ru": [*russian_identity().values()]}
+            read |= {language for language, found in versions.items() if _NONE not in found}
+        return languages - read
+
     def read(self, text: str, language: str) -> str:
-        """Return the IPA of a text.
+        """Return the IPA of a text; parameters and errors are those of `sentences`."""
+        return " ".join(self.sentences(text, language))
+
+    def sentences(self, text: str, language: str) -> list[str]:
+        """Return the IPA of each sentence, as far as the front end tells them apart.
 
         Parameters
         ----------
@@ -88,7 +108,7 @@ class BlueReader:
             What reads the language is not installed; the message names the extra.
         """
         if self._kind == "ipa":
-            return text
+            return [text]
         if self._kind == "none":
             raise SynthesisError("the engine reads no text: give phonemes with the segment")
         if language in ESPEAK_VOICES:
@@ -97,16 +117,16 @@ class BlueReader:
             raise SynthesisError(
                 f"figures in {language!r} cannot be read: spell them, or give phonemes"
             )
-        return self._front(language).phonemize(text)
+        return [self._front(language).phonemize(text)]
 
-    def _read_espeak(self, text: str, language: str) -> str:
+    def _read_espeak(self, text: str, language: str) -> list[str]:
         if self._espeak is None:
             raise DeviceError(
                 f"{language!r} is read with espeak-ng, which is not here: install the extra "
                 f"{EXTRA!r}, or the program {PROGRAM}, or give phonemes with the segments",
                 package="piper-tts",
             )
-        return " ".join(self._espeak.phonemize(plain_marks(text), ESPEAK_VOICES[language]))
+        return self._espeak.phonemize(plain_marks(text), ESPEAK_VOICES[language])
 
     def _front(self, language: str) -> _Front:
         """Return a front end, opened when it is first asked for; a failure is remembered."""

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from loudr_core.speech.bluetts.ipa import PLAIN_MARKS
 from loudr_core.speech.files import read_whole
 from loudr_core.speech.json_values import Section, parse_object, shown
 
@@ -63,6 +64,13 @@ class Vocabulary:
 
     def __contains__(self, symbol: str) -> bool:
         return symbol in self.ids
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """What a text may hold, in NFD: symbols with an id, and marks that may go unmentioned."""
+        known = {unicodedata.normalize("NFD", symbol) for symbol in self.ids} | _SILENT
+        read_as = {**PLAIN_MARKS, "g": "ɡ"}
+        return frozenset(known | {mark for mark, plain in read_as.items() if plain in known})
 
     def encode(self, text: str) -> Coverage:
         """Return the ids of a text, no marks of begin or end, and what has none.

@@ -20,21 +20,19 @@ from loudr_core.canonical import digest
 from loudr_core.errors import SynthesisError
 from loudr_core.findings import Finding
 from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
+from loudr_core.speech.given_phonemes import IDS_MARK
 from loudr_core.speech.limits import SANOTTS
 from loudr_core.speech.passes import cut_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.sanotts.configs import SAMPLE_RATE_HZ
 from loudr_core.speech.sanotts.languages import primary
 from loudr_core.speech.sanotts.package import Package, open_package
-from loudr_core.speech.sanotts.phonemes import IdRow, encode, given_ids
+from loudr_core.speech.sanotts.phonemes import IdRow, encode, given_ids, taken_phonemes
 from loudr_core.speech.sanotts.reading import Reader, open_reader
 from loudr_core.speech.sanotts.voice import RootA
 from loudr_core.speech.session import render_class
 
-__all__ = ["IDS_MARK", "SanottsEngine", "open_sanotts"]
-
-IDS_MARK: Final = "ids:"
-"""Phonemes that begin so are phoneme ids, start, pads and end included."""
+__all__ = ["SanottsEngine", "open_sanotts"]
 
 _ADAPTER_VERSION = 1
 """Raised whenever this package comes to give other samples for the same request."""
@@ -123,7 +121,13 @@ class SanottsEngine:
         self._most_ids = min(package.duration.max_tokens, _MOST_IDS)
         spoken = package.language.partition("-")[0].lower()
         norms = {"no", "nb", "nn"} if primary(spoken) == "no" else {spoken, primary(spoken)}
-        self.limits = replace(SANOTTS, languages=frozenset(norms))
+        taken = taken_phonemes(package.phonemes, vocabulary=package.vocabulary)
+        self.limits = replace(
+            SANOTTS,
+            languages=frozenset(norms),
+            phonemes=taken,
+            unread=frozenset() if reader.reads else frozenset(norms),
+        )
 
     def fingerprint(self) -> str:
         """Return the digest of package, phonemiser, options and render class."""
@@ -210,7 +214,7 @@ class SanottsEngine:
                 )
             return [[row]]
         if given is not None:
-            sentences = [" ".join(given.split())]
+            sentences = [" ".join(line.split()) for line in given.splitlines() if line.strip()]
         else:
             if not any(symbol.isalnum() for symbol in request.text):
                 raise SynthesisError("there is no word to speak")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from loudr_core.errors import BundleError, SynthesisError
 from loudr_core.speech.files import is_file, read_whole
+from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.speech.json_values import Section, parse_object, shown
 from loudr_core.speech.sanotts.configs import needed
 
@@ -29,6 +30,7 @@ __all__ = [
     "encode",
     "given_ids",
     "read_phoneme_config",
+    "taken_phonemes",
 ]
 
 PAD, START, END = 0, 1, 2
@@ -197,6 +199,16 @@ def given_ids(text: str, *, vocabulary: int) -> IdRow:
     if not np.isin(ids, list(_RESERVED.values()), invert=True).any():
         raise SynthesisError("the given phoneme ids hold no sound")
     return IdRow(ids=ids)
+
+
+def taken_phonemes(config: PhonemeConfig, *, vocabulary: int) -> GivenPhonemes:
+    """Return what phonemes of a request may hold; `vocabulary` is as `encode` takes it."""
+    known = (symbol for symbol, number in config.ids.items() if number < vocabulary)
+    return GivenPhonemes(
+        symbols=frozenset(unicodedata.normalize("NFD", symbol) for symbol in known),
+        most_unknown=_MOST_UNKNOWN,
+        ids=vocabulary,
+    )
 
 
 def _symbols(phonemes: str, config: PhonemeConfig) -> Sequence[str]:

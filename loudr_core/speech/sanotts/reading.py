@@ -64,6 +64,11 @@ class Reader:
         self._folds = not any(symbol.isupper() for symbol in config.ids)
 
     @property
+    def reads(self) -> bool:
+        """Whether text can be read; otherwise only given phonemes are spoken."""
+        return self._phonemizer is not None or self._config.kind == "text"
+
+    @property
     def identity(self) -> dict[str, str]:
         """What the phonemes of a text depend on, for the fingerprint."""
         if self._phonemizer is not None:
@@ -81,7 +86,7 @@ class Reader:
         plain = plain_marks(text)
         if self._phonemizer is not None:
             return self._phonemizer.phonemize(plain, self._voice)
-        if self._config.kind != "text":
+        if not self.reads:
             raise SynthesisError(
                 "the voice was opened without a phonemiser: give phonemes with the segment"
             )
