@@ -5,24 +5,32 @@ plan, so two profiles of one book never overwrite one another. `flows.configurat
 arguments, environment and TOML; nothing else reads those.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from loudr_core.book.languages import language_tag
 from loudr_core.errors import ConfigError
+from loudr_core.jobs.casting import CastRule, parse_chapters
 from loudr_core.text.model import Normalizer, NotePolicy, PartPolicy, Pauses, TextOptions
 
 __all__ = [
+    "CastProfile",
     "LoudnessProfile",
     "OutputProfile",
     "PauseProfile",
     "Profile",
     "TextProfile",
+    "VoiceProfile",
 ]
 
 Milliseconds = Annotated[int, Field(ge=0, le=30_000)]
 
 _TEXT = TextOptions(max_characters=1, target_characters=1)  # for its defaults
+
+
+_NAME = "^[a-z0-9]+([_-][a-z0-9]+)*$"
+"""Of a voice: also part of the names of environment variables, which know no case."""
 
 
 class _Model(BaseModel):
@@ -73,6 +81,64 @@ class OutputProfile(_Model):
     bit_rate: Annotated[int, Field(ge=24_000, le=320_000)] = 80_000
     lead_in_ms: Milliseconds = 500
     """Silence before the first word of the book."""
+    sample_rate_hz: Literal[24_000, 44_100] | None = None
+    """Of the finished book; the engine's own when None, `jobs.casting.master_rate` of several."""
+
+
+class VoiceProfile(_Model):
+    """A voice beside the book's own, for the chapters that `cast` gives it.
+
+    One that names no engine is of the profile's engine, with its bundle, provider and options
+    unless it has its own.
+    """
+
+    engine: str | None = None
+    bundle: str | None = None
+    provider: Literal["cpu", "cuda"] | None = None
+    voice: str | None = None
+    """A voice of the engine; its first one when None."""
+    language: str = ""
+    """What its chapters are in where they do not say so themselves; the book's when empty."""
+    speed: Annotated[float, Field(ge=0.5, le=2.0)] | None = None
+    options: dict[str, Any] | None = None
+
+    @field_validator("language")
+    @classmethod
+    def _tag(cls, language: str) -> str:
+        if language and not language_tag(language):
+            raise ValueError("no language: give a tag such as en or de-AT")
+        return language_tag(language)
+
+
+class CastProfile(_Model):
+    """Chapters that a voice speaks: by their numbers, or by a pattern on their titles."""
+
+    voice: str
+    """A name in `voices`."""
+    chapters: str | int | list[int] = ""
+    """As `loudr plan` numbers them: "1-3,7", 4 or [2, 5]."""
+    title: str = ""
+    """`*` is any text, `?` one character; upper and lower case are one."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.said == "") == (self.title == ""):
+            raise ValueError("give either chapters or a title")
+        self.rule()
+        return self
+
+    @property
+    def said(self) -> str:
+        """The chapters as a list in text."""
+        many = self.chapters if isinstance(self.chapters, list) else [self.chapters]
+        return ",".join(map(str, many))
+
+    def rule(self) -> CastRule:
+        """Return the rule that a plan goes by; ValueError when its chapters are no list."""
+        numbers = parse_chapters(self.said) if self.said else frozenset()
+        return CastRule(
+            voice=self.voice, chapters=numbers, title=self.title, said=self.said or self.title
+        )
 
 
 class Profile(_Model):
@@ -89,6 +155,10 @@ class Profile(_Model):
     """Renderings of a condemned segment before the least bad is kept."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Options of the engine, as its documentation names them."""
+    voices: dict[Annotated[str, Field(pattern=_NAME)], VoiceProfile] = Field(default_factory=dict)
+    """Voices for the chapters that `cast` gives away, by names of your own."""
+    cast: tuple[CastProfile, ...] = ()
+    """Which chapters they speak; `voice` speaks the others."""
     text: TextProfile = TextProfile()
     pauses: PauseProfile = PauseProfile()
     detectors: dict[str, float] = Field(default_factory=dict)
@@ -100,15 +170,72 @@ class Profile(_Model):
     pronunciations: dict[str, str] = Field(default_factory=dict)
     """Word to phonemes, in the symbols of the engine; for engines that take them."""
 
-    def text_options(self, *, max_characters: int, target_characters: int) -> TextOptions:
+    def voice_profile(self, name: str) -> VoiceProfile:
+        """Return what a voice is to be, nothing left open but which voice of the engine.
+
+        Parameters
+        ----------
+        name : str
+            In `voices`; empty for the narrator.
+        """
+        own = self.voices[name] if name else VoiceProfile()
+        shared = own.engine is None
+        options = own.options
+        if options is None:
+            options = self.options if shared else {}
+        return VoiceProfile(
+            engine=own.engine or self.engine,
+            bundle=self.bundle if shared and own.bundle is None else own.bundle,
+            provider=own.provider or (self.provider if shared else "cpu"),
+            voice=own.voice if name else self.voice,
+            language=own.language,
+            speed=self.speed if own.speed is None else own.speed,
+            options=options,
+        )
+
+    def cast_rules(self) -> tuple[CastRule, ...]:
+        """Return the rules by which chapters are given away.
+
+        Raises
+        ------
+        ConfigError
+            A rule names a voice that is not there, or there is a voice that no rule names.
+        """
+        rules = tuple(each.rule() for each in self.cast)
+        for rule in rules:
+            if rule.voice not in self.voices:
+                there = ", ".join(sorted(self.voices)) or "none"
+                raise ConfigError(
+                    f"[[cast]] {rule.label}: no voice {rule.voice!r} in [voices], which has "
+                    f"{there}",
+                    voice=rule.voice,
+                )
+        idle = sorted(self.voices.keys() - {rule.voice for rule in rules})
+        if idle:
+            raise ConfigError(
+                f"[voices.{idle[0]}] speaks no chapter: give it some by [[cast]], or take it out",
+                voice=idle[0],
+            )
+        return rules
+
+    def text_options(
+        self, *, max_characters: int, target_characters: int, name: str = ""
+    ) -> TextOptions:
         """Return the options of the text stage for an engine's limits, in characters.
+
+        Parameters
+        ----------
+        name : str
+            Of the voice that is to speak; empty for the narrator.
 
         Raises
         ------
         ConfigError
             Two text front ends would work on the same words.
         """
-        if self.options.get("text_funnel") == "loudkit" and self.text.normalizer == "loudr":
+        own = self.voice_profile(name)
+        funnel = (own.options or {}).get("text_funnel")
+        if funnel == "loudkit" and self.text.normalizer == "loudr":
             raise ConfigError(
                 "text_funnel 'loudkit' makes spoken words itself: set text.normalizer to 'none', "
                 "or leave text_funnel at 'loudr'",
@@ -117,6 +244,7 @@ class Profile(_Model):
         return TextOptions(
             max_characters=max_characters,
             target_characters=target_characters,
+            language=own.language,
             pauses=Pauses(**self.pauses.model_dump()),
             **self.text.model_dump(),
         )

@@ -187,7 +187,7 @@ class MasteredPcm:
         low, high = start - margin, start + n_samples + margin
         gain = [self._gain.gain_db, self._gain.limit_dbtp if self._gain.limited else None]
         takes = [
-            [take.take_key, take.start - start]
+            take.identity(start)
             for chapter in self._layout.chapters
             if chapter.start < high and chapter.end > low
             for take in chapter.takes_in(low, high)

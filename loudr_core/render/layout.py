@@ -4,13 +4,17 @@ A chapter starts on a whole AAC frame, so that its encoded pieces do not depend 
 before it. To end on one too, its last pauses give or take up to 10 ms each, three of them at most
 at 24 kHz; all others are exact. A chapter with too few pauses for that, such as a lone part title,
 ends on the frame before and leaves what is missing to the beginning of the next.
+
+The book has one sample rate. A take of another one is placed with the length that it has when it is
+resampled, which is known without doing that.
 """
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from loudr_core.audio.resample import resampled_length, resampler_build
 from loudr_core.canonical import digest
 from loudr_core.jobs.plan import Plan, PlanChapter
 from loudr_core.jobs.table import Job
@@ -39,18 +43,30 @@ Placing: TypeAlias = tuple[Job, Choice | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedTake:
-    """A take, where it starts in the book, and the silence after it; all in samples."""
+    """A take, where it starts in the book, and the silence after it; all in samples of the book.
+
+    `source` is what the take itself has where its rate is another than the book's: its own number
+    of samples, and its rate in Hz.
+    """
 
     segment_id: str
     take_key: str
     start: int
     n_samples: int
     pause_samples: int
+    source: tuple[int, int] | None = None
 
     @property
     def end(self) -> int:
         """First sample after the take, where its pause starts."""
         return self.start + self.n_samples
+
+    def identity(self, origin: int) -> list[Any]:
+        """Return what fixes the take's samples and their place after `origin`, as JSON holds it."""
+        place = [self.take_key, self.start - origin]
+        if self.source is None:
+            return place
+        return [*place, *self.source, self.n_samples, resampler_build()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +107,7 @@ class ChapterLayout:
             [
                 "chapter-1",
                 self.n_samples,
-                [[take.take_key, take.start - self.start] for take in self.takes],
+                [take.identity(self.start) for take in self.takes],
             ]
         )
 
@@ -113,6 +129,11 @@ class BookLayout:
     def n_samples(self) -> int:
         """Length of the book."""
         return self.chapters[-1].end if self.chapters else 0
+
+    @property
+    def resampled(self) -> bool:
+        """Whether a take of it has another rate than the book."""
+        return any(take.source for chapter in self.chapters for take in chapter.takes)
 
 
 def layout_book(
@@ -183,8 +204,11 @@ def layout_chapter(
             segment_id=job.segment_id,
             take_key=choice.take_key,
             start=at,
-            n_samples=choice.n_samples,
+            n_samples=_heard_samples(choice, sample_rate_hz),
             pause_samples=pause,
+            source=None
+            if choice.sample_rate_hz == sample_rate_hz
+            else (choice.n_samples, choice.sample_rate_hz),
         )
         takes.append(take)
         at = take.end + pause
@@ -207,7 +231,11 @@ def _fitted_pauses(
     Only the last pauses bend, so that a new take leaves the sound before it where it was.
     """
     pauses = [_samples(job.pause_after_ms, sample_rate_hz) for job, _ in rows]
-    spoken = sum(choice.n_samples for _, choice in rows if choice and choice.status != "failed")
+    spoken = sum(
+        _heard_samples(choice, sample_rate_hz)
+        for _, choice in rows
+        if choice and choice.status != "failed"
+    )
     over = (lead_samples + spoken + sum(pauses)) % FRAME_SAMPLES
     under = -over % FRAME_SAMPLES
     bends = [min(pause, sample_rate_hz * _BEND_MS // 1000) for pause in pauses]
@@ -229,6 +257,11 @@ def _bent(pauses: list[int], bends: list[int], by: int) -> list[int]:
         bent[index] += part if by > 0 else -part
         left -= part
     return bent
+
+
+def _heard_samples(choice: Choice, sample_rate_hz: int) -> int:
+    """Return the length of a take in the book, whose rate may be another."""
+    return resampled_length(choice.n_samples, choice.sample_rate_hz, sample_rate_hz)
 
 
 def _samples(milliseconds: int, sample_rate_hz: int) -> int:

@@ -26,7 +26,8 @@ def measure_chapter(
     """
     name = chapter.digest()
     key = f"loudness/{name[:2]}/{name}.npz"
-    kept = store.get(key)
+    # Silence alone does not say of which rate it is, and is quickly measured.
+    kept = store.get(key) if chapter.takes else None
     if kept is not None:
         try:
             return LoudnessState.from_bytes(kept)

@@ -1,7 +1,8 @@
 """The samples of a book, read anywhere, from the takes in the store.
 
 Nothing is written in between and only a few takes are in memory at a time, so a book of any length
-needs the same memory. Pauses are digital silence.
+needs the same memory. Pauses are digital silence. A take of another rate is resampled as a whole
+each time it is read, so its samples are the same in every pass.
 """
 
 import threading
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from loudr_core.arrays import Mono
+from loudr_core.audio.resample import resample
 from loudr_core.audio.takefile import decode_samples, from_pcm24
 from loudr_core.errors import StoreError
 from loudr_core.render.layout import BookLayout, PlacedTake
@@ -99,11 +101,12 @@ class BookPcm:
                 f"the audio of {take.segment_id} is damaged ({key}): {error.message}",
                 segment=take.segment_id,
             ) from error
-        if rate != self._layout.sample_rate_hz or len(pcm) != take.n_samples:
+        wanted, wanted_hz = take.source or (take.n_samples, self._layout.sample_rate_hz)
+        if rate != wanted_hz or len(pcm) != wanted:
             raise StoreError(
                 f"the audio of {take.segment_id} is not what its choice names ({key}: "
                 f"{len(pcm)} samples at {rate} Hz, expected "
-                f"{take.n_samples} at {self._layout.sample_rate_hz}); delete it and render again",
+                f"{wanted} at {wanted_hz}); delete it and render again",
                 segment=take.segment_id,
             )
-        return from_pcm24(pcm)
+        return resample(from_pcm24(pcm), rate, self._layout.sample_rate_hz)
