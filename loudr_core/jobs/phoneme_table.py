@@ -5,7 +5,7 @@ JSON lines, or Parquet when the name ends in `.parquet`; a job table is one too.
     phonemes    what is said, or null where nobody has said it yet
     spoken      the segment's spoken words, exactly; or
     segment_id  the segment, where the words do not tell it: two of the same words said in two ways
-    language    BCP 47 tag; any language when it is left out
+    language    BCP 47 tag, of the language alone or with a region; any when it is left out
 
 A row with `spoken` is found by the words, wherever an edit of the book has moved them.
 """
@@ -95,7 +95,7 @@ class PhonemeTable:
         ConfigError
             Its words are said in two ways, and no row names the segment.
         """
-        for tag in (language, ""):
+        for tag in dict.fromkeys((language, language.partition("-")[0], "")):
             for words in (spoken, ""):
                 found = self._exact.get((segment_id, tag, words))
                 if found is not None:

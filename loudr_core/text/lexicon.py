@@ -14,6 +14,8 @@ from loudr_core.errors import ConfigError
 
 __all__ = ["Lexicon"]
 
+_CLITIC = re.compile(r"['’]\w")
+
 
 class Lexicon:
     """Whole words and phrases to respellings.
@@ -89,13 +91,16 @@ class Lexicon:
     def pieces(self, spoken: str) -> list[tuple[str, str]]:
         """Return normalised text cut at the lexicon's words.
 
+        A word with an apostrophe and letters behind it is another one: "Ines's" is not "Ines".
+
         Returns
         -------
         list of (str, str)
             A stretch of text without such a word, and what is said for the word after it, as the
             lexicon has it; empty after the last stretch. One stretch when no word is in the text.
         """
-        found = list(self._pattern.finditer(spoken)) if self._pattern else []
+        every = self._pattern.finditer(spoken) if self._pattern else ()
+        found = [match for match in every if not _CLITIC.match(spoken, match.end())]
         starts = [0, *(match.end() for match in found)]
         ends = [*(match.start() for match in found), len(spoken)]
         said = [*(self._said(match[0]) for match in found), ""]

@@ -50,3 +50,11 @@ def test_a_bad_file_is_one_line(tmp_path, content):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match="is not there"):
         Lexicon.read(tmp_path / "none.toml")
+
+
+def test_pieces_are_the_text_and_what_is_said_as_it_is_written():
+    lexicon = Lexicon({"Ines": "iˈnes", "the sea": "ðə siː"})
+    assert lexicon.pieces("Ines saw The sea.") == [("", "iˈnes"), (" saw ", "ðə siː"), (".", "")]
+    assert lexicon.pieces("Ines's boat, ines") == [("Ines's boat, ines", "")]
+    assert Lexicon({}).pieces("the sea") == [("the sea", "")]
+    assert lexicon.pieces("") == [("", "")]
