@@ -26,6 +26,7 @@ __all__ = [
     "Json",
     "Language",
     "Overwrite",
+    "Phonemes",
     "PlanId",
     "Profile",
     "Replan",
@@ -100,6 +101,13 @@ Language = Annotated[
 ]
 Cover = Annotated[
     Path | None, typer.Option(help="A JPEG or PNG to use as the cover.", metavar="FILE")
+]
+Phonemes = Annotated[
+    Path | None,
+    typer.Option(
+        help="A table of phonemes, as `loudr phonemes` makes it, for engines that take them.",
+        metavar="FILE",
+    ),
 ]
 Chapters = Annotated[
     Any,
