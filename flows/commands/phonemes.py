@@ -8,9 +8,7 @@ from flows.opening import open_settings_store
 from flows.output import console, counted, print_json, results
 from loudr_core.errors import ConfigError, SynthesisError
 from loudr_core.jobs.phoneme_table import write_phoneme_table
-from loudr_core.render.reading import ReadRow, front_end_of, read_phonemes
-from loudr_core.render.results import KnownPlan
-from loudr_core.settings import Profile
+from loudr_core.render.reading import ReadRow, read_phonemes
 
 __all__ = ["run"]
 
@@ -33,7 +31,7 @@ def run(
     store = open_settings_store(settings)
     known = choose_plan(store, book_id, plan_start)
     with console.status("reading the segments"):
-        rows = _read(known)
+        rows = list(read_phonemes(known.plan, known.jobs))
     _write(path, rows)
     unread = [each for each in rows if each.reason]
     if json_out:
@@ -59,11 +57,6 @@ def run(
             markup=False,
         )
     return SynthesisError.exit_code if unread else 0
-
-
-def _read(known: KnownPlan) -> list[ReadRow]:
-    profile = Profile.model_validate(dict(known.plan.profile))
-    return list(read_phonemes(known.plan, known.jobs, front_end_of(profile)))
 
 
 def _write(path: Path, rows: list[ReadRow]) -> None:

@@ -1,6 +1,6 @@
 """The phonemes of a plan: what a profile and a command give, and what the front ends here read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,10 +11,10 @@ from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.pronouncing import phonemes_of
 from loudr_core.jobs.table import Job
 from loudr_core.settings import Profile
-from loudr_core.speech.front_ends import FrontEnd, open_front_end
+from loudr_core.speech.front_ends import FRONT_ENDS, FrontEnd, open_front_end
 from loudr_core.text.lexicon import Lexicon
 
-__all__ = ["ReadRow", "front_end_of", "phoneme_source", "read_phonemes"]
+__all__ = ["ReadRow", "phoneme_source", "read_phonemes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,9 @@ class ReadRow:
     reason: str = ""
 
 
-def phoneme_source(table: Path | None, profile: Profile) -> PhonemeSource:
+def phoneme_source(
+    table: Path | None, profile: Profile, voices: Mapping[str, str]
+) -> PhonemeSource:
     """Return where the phonemes of a plan come from.
 
     Parameters
@@ -33,7 +35,9 @@ def phoneme_source(table: Path | None, profile: Profile) -> PhonemeSource:
     table : Path, optional
         As `loudr phonemes` makes it.
     profile : Profile
-        Its pronunciations are read with the front end of its engine.
+        Its pronunciations are read with the front ends of its engines.
+    voices : mapping of str to str
+        Fingerprint of an engine to the name of a voice of the profile that it speaks.
 
     Raises
     ------
@@ -43,17 +47,12 @@ def phoneme_source(table: Path | None, profile: Profile) -> PhonemeSource:
     return PhonemeSource(
         None if table is None else read_phoneme_table(table),
         _pronunciations(profile),
-        lambda _: front_end_of(profile),
+        lambda fingerprint: _front_end(profile, voices[fingerprint]),
     )
 
 
-def front_end_of(profile: Profile) -> FrontEnd:
-    """Open the front end of a profile's engine; errors are those of `open_front_end`."""
-    return open_front_end(profile.engine, bundle=profile.bundle, options=profile.options)
-
-
-def read_phonemes(plan: Plan, jobs: Sequence[Job], front: FrontEnd) -> Iterator[ReadRow]:
-    """Yield a row for each text of a plan, read with a front end of this machine.
+def read_phonemes(plan: Plan, jobs: Sequence[Job]) -> Iterator[ReadRow]:
+    """Yield a row for each text of a plan, read with the front ends of this machine.
 
     Segments of equal words share a row; it has the id of the first. A segment that was planned with
     phonemes keeps them.
@@ -63,12 +62,21 @@ def read_phonemes(plan: Plan, jobs: Sequence[Job], front: FrontEnd) -> Iterator[
     plan : Plan
         Words of its profile's pronunciations are as they are there.
     jobs : sequence of Job
-        Of its engine.
-    front : FrontEnd
+        Those of an engine that takes no phonemes are passed over, unless all are.
+
+    Raises
+    ------
+    ConfigError, BundleError, DeviceError
+        A front end cannot be opened.
     """
-    pronunciations = _pronunciations(Profile.model_validate(dict(plan.profile)))
+    profile = Profile.model_validate(dict(plan.profile))
+    pronunciations = _pronunciations(profile)
+    taking = [job for job in jobs if job.engine in FRONT_ENDS]
+    voice_of = {chapter.number: chapter.voice for chapter in plan.chapters}
+    names = dict.fromkeys(voice_of[job.chapter] for job in taking or jobs)
+    fronts = {name: _front_end(profile, name) for name in names}
     seen: set[tuple[str, str, str | None]] = set()
-    for job in jobs:
+    for job in taking:
         key = (job.language, job.spoken, job.phonemes)
         if key in seen:
             continue
@@ -76,6 +84,7 @@ def read_phonemes(plan: Plan, jobs: Sequence[Job], front: FrontEnd) -> Iterator[
         phonemes, reason = job.phonemes, ""
         if phonemes is None:
             try:
+                front = fronts[voice_of[job.chapter]]
                 phonemes = phonemes_of(job.spoken, job.language, front, pronunciations)
                 if not phonemes.strip():
                     raise SynthesisError("no word of it can be read")
@@ -85,6 +94,11 @@ def read_phonemes(plan: Plan, jobs: Sequence[Job], front: FrontEnd) -> Iterator[
             segment_id=job.segment_id, language=job.language, spoken=job.spoken, phonemes=phonemes
         )
         yield ReadRow(row=row, reason=reason)
+
+
+def _front_end(profile: Profile, voice: str) -> FrontEnd:
+    own = profile.voice_profile(voice)
+    return open_front_end(own.engine or profile.engine, bundle=own.bundle, options=own.options)
 
 
 def _pronunciations(profile: Profile) -> Lexicon:
