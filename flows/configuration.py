@@ -62,6 +62,9 @@ class Settings(BaseSettings, Profile):
     """Folder or URL of the store; `home/store` when None."""
     workers: int | None = Field(default=None, ge=1, le=256)
     """Engine processes; one per core, as memory allows, when None."""
+    hang_s: float = Field(default=60.0, ge=1, le=7200)
+    """Seconds that a segment may take, or 20 times its estimated audio if that is more; an engine
+    process that takes longer is taken to hang, and replaced."""
     executor: _Executor = "local"
     pool: PoolSettings = PoolSettings()
     metrics_port: int | None = Field(default=None, ge=1, le=65_535)

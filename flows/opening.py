@@ -69,7 +69,7 @@ def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterato
             yield shards
         return
     logs = ready_home(settings.home) / "logs"
-    with EnginePool(spec, size=size, log_dir=logs) as pool:
+    with EnginePool(spec, size=size, log_dir=logs, hang_floor_s=settings.hang_s) as pool:
         yield pool
 
 

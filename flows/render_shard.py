@@ -60,7 +60,8 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
             return {"number": request.shard, "segments": len(orders), "reused": len(orders)}
     size = settings.workers or 1
     spec = _here(request.spec, settings)
-    with EnginePool(spec, size=size, log_dir=settings.home.expanduser() / "logs") as pool:
+    logs = settings.home.expanduser() / "logs"
+    with EnginePool(spec, size=size, log_dir=logs, hang_floor_s=settings.hang_s) as pool:
         info = pool.info()
         _accept(request, info, store)
         journal.begin(info)

@@ -4,6 +4,7 @@ Shipped, since an engine made outside this repository needs them too. Needs no t
 pytest collects `EngineConformance` when a test class derives from it and a fixture `engine` exists.
 """
 
+import ctypes
 import hashlib
 import itertools
 import json
@@ -71,9 +72,10 @@ def open_fake(
 class FakeEngine:
     """Tones whose pitch and length follow text and seed, so that a swapped unit is heard.
 
-    Words of the text do damage: `fakekill` kills the process, `fakehang` never answers, `fakeraise`
-    breaks the stream, `fakeerror` answers with an error, `fakesilence` with silence, `fakenan` with
-    samples that are not finite, `fakeprint` writes to standard output.
+    Words of the text do damage: `fakekill` kills the process, `fakehang` never answers, nor does
+    `fakefreeze`, in a native call that keeps every thread of the process waiting, `fakememory`
+    finds no memory, `fakeraise` breaks the stream, `fakeerror` answers with an error, `fakesilence`
+    with silence, `fakenan` with samples that are not finite, `fakeprint` writes to standard output.
 
     Parameters
     ----------
@@ -207,6 +209,15 @@ def _hang() -> str:
         time.sleep(3600.0)
 
 
+def _freeze() -> str:
+    ctypes.PyDLL(None).sleep(3600)  # keeps the interpreter's lock, as a stuck extension does
+    return ""
+
+
+def _no_memory() -> str:
+    raise MemoryError("std::bad_alloc")
+
+
 def _raise() -> str:
     raise RuntimeError("fakeraise was in the text")
 
@@ -219,6 +230,8 @@ def _print() -> str:
 _DAMAGE: dict[str, Callable[[], str]] = {
     "fakekill": _kill,
     "fakehang": _hang,
+    "fakefreeze": _freeze,
+    "fakememory": _no_memory,
     "fakeraise": _raise,
     "fakeprint": _print,
     "fakeerror": lambda: "fakeerror was in the text",

@@ -65,6 +65,8 @@ class Entry:
         What the run's engine is; said once.
     error : LoudrError or None
         What ended the run.
+
+    One that says nothing of these says that the run is alive.
     """
 
     owner: str
@@ -134,7 +136,7 @@ def clear_shards(store: ObjectStore, folder: str, owner: str) -> None:
 
 
 class Journal:
-    """What one run has to say, a part every few seconds.
+    """What one run has to say, a part every few seconds, and be it that it is alive.
 
     Parameters
     ----------
@@ -177,8 +179,14 @@ class Journal:
         self.flush()
 
     def tick(self) -> None:
-        """Write a part if there is something to say and the last is a while ago."""
-        if self._lines and time.monotonic() - self._since > self._part_s:
+        """Write a part if the last is a while ago: what there is to say, or that the run is alive.
+
+        A segment may take long, and one that hangs is dealt with here: whoever gave the shard out
+        is to take neither for a machine that died.
+        """
+        if time.monotonic() - self._since > self._part_s:
+            if not self._lines:
+                self._say("alive", {})
             self.flush()
 
     def flush(self) -> None:
@@ -226,7 +234,7 @@ def _entry(key: str, data: bytes) -> Entry:
     try:
         owner, name = key.split("/")[-2:]
         shard, attempt, _ = name.split("-")
-        said: dict[str, list[Any]] = {"outcome": [], "info": [], "error": []}
+        said: dict[str, list[Any]] = {"outcome": [], "info": [], "error": [], "alive": []}
         for line in data.splitlines():
             for kind, what in decode(line).items():
                 said[kind].append(what)

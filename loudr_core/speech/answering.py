@@ -10,6 +10,7 @@ from threading import Event
 from loudr_core.errors import ConfigError, LoudrError, SynthesisError
 from loudr_core.speech.cancelling import SynthesisCancelled
 from loudr_core.speech.json_values import shown
+from loudr_core.speech.memory import is_out_of_memory
 from loudr_core.speech.protocol import EngineLimits, Speech, SpeechRequest
 
 __all__ = ["answer_each", "check_request", "check_threads", "needed_bundle"]
@@ -31,7 +32,8 @@ def answer_each(
     ----------
     speak : callable
         Answers one request; its `compute_s` is filled in here. What it raises is the error of that
-        request alone, but for `SynthesisCancelled`, which ends the answers.
+        request alone, but for `SynthesisCancelled`, which ends the answers, and for a lack of
+        memory, which is raised: after it the process is not to be trusted.
     """
     if cancel is not None and cancel.is_set():
         return
@@ -42,8 +44,12 @@ def answer_each(
         except SynthesisCancelled:
             return
         except (LoudrError, ValueError) as error:
+            if is_out_of_memory(error):
+                raise
             speech = Speech(id=request.id, samples=None, error=_one_line(error))
-        except Exception as error:  # noqa: BLE001  # one bad unit must not end the stream
+        except Exception as error:  # one bad unit must not end the stream
+            if is_out_of_memory(error):
+                raise
             reason = f"the voice failed: {type(error).__name__}: {_one_line(error)}"
             speech = Speech(id=request.id, samples=None, error=reason)
         yield replace(speech, compute_s=time.perf_counter() - started)

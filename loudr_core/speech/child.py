@@ -7,6 +7,7 @@ blocks here.
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -18,12 +19,17 @@ from typing import Any
 
 import loudr_core
 from loudr_core.errors import DeviceError
+from loudr_core.speech.memory import OUT_OF_MEMORY
 from loudr_core.speech.orders import Order, Outcome
 from loudr_core.speech.wire import EngineSpec, decode, encode
 
 __all__ = ["Child", "Ticket"]
 
 _READ_BYTES = 1 << 16
+_ENDINGS = {
+    OUT_OF_MEMORY: "out of memory",
+    -signal.SIGKILL: "signal 9, which the system sends when memory is full",
+}
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -163,7 +169,7 @@ class Child:
             self._process.stdout.close()
         if self.verdict:
             return self.verdict
-        return f"signal {-code}" if code < 0 else f"exit code {code}"
+        return _ENDINGS.get(code) or (f"signal {-code}" if code < 0 else f"exit code {code}")
 
     def close_input(self) -> None:
         """Close its input, which it takes as the order to end."""

@@ -23,6 +23,7 @@ from loudr_core.audio.trim import trim_edges
 from loudr_core.errors import LoudrError
 from loudr_core.speech.backlog import Backlog, Task
 from loudr_core.speech.filing import Filing
+from loudr_core.speech.memory import OutOfMemory, is_out_of_memory
 from loudr_core.speech.orders import Outcome, TakeResult
 from loudr_core.speech.protocol import Speech, SpeechRequest
 from loudr_core.speech.registry import open_engine
@@ -96,7 +97,13 @@ class Server:
         self._send({"type": "ready", "info": info_to_json(info)})
 
     def run(self, messages: Iterator[dict[str, Any]]) -> None:
-        """Serve until the process is ended from outside."""
+        """Serve until the process is ended from outside.
+
+        Raises
+        ------
+        OutOfMemory
+            The process has to be replaced.
+        """
         for target, args in ((self._receive, (messages,)), (self._beat, ())):
             threading.Thread(target=target, args=args, daemon=True).start()
         while True:
@@ -110,6 +117,8 @@ class Server:
                     else:
                         self._finish(task, speech)
             except Exception as error:
+                if is_out_of_memory(error):
+                    raise OutOfMemory(" ".join(str(error).split())) from error
                 if len(self._rendering) != 1:  # whose fault is not known: re-run singly
                     raise
                 _log.exception("the engine's stream broke")

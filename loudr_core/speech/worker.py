@@ -55,6 +55,7 @@ def main() -> None:
 
 def _serve(lines: "queue.SimpleQueue[bytes]", sink: BinaryIO) -> int:
     from loudr_core.errors import DeviceError, LoudrError
+    from loudr_core.speech.memory import OUT_OF_MEMORY, OutOfMemory
     from loudr_core.speech.serving import Server
     from loudr_core.speech.wire import decode, encode, error_to_json
 
@@ -72,7 +73,11 @@ def _serve(lines: "queue.SimpleQueue[bytes]", sink: BinaryIO) -> int:
         sink.write(encode({"type": "refused", "error": error_to_json(error)}))
         sink.flush()
         return error.exit_code
-    server.run(decode(line) for line in _forever(lines))
+    try:
+        server.run(decode(line) for line in _forever(lines))
+    except OutOfMemory:
+        _log.exception("out of memory")
+        return OUT_OF_MEMORY
     return 0
 
 

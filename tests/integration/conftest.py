@@ -120,7 +120,8 @@ def surroundings(s3_server: str) -> dict[str, str]:
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
     """Return a Prefect server."""
     place = tmp_path_factory.mktemp("server")
-    server = ApiServer(place, prefect_environment.quiet(place))
+    # A port of its own, so that one that is killed is found again when it is started anew.
+    server = ApiServer(place, prefect_environment.quiet(place), port=free_port())
     server.start()
     try:
         try:
@@ -223,6 +224,21 @@ class Farm:
                 start_new_session=True,
             )
         return Machine(name, process, log)
+
+    def kill_server(self) -> None:
+        """Kill the server; the file of its database stays."""
+        (process,) = (
+            each
+            for each in psutil.Process().children()
+            if each.cmdline()[-2:] == ["flows.api_server_child", str(self.api.port)]
+        )
+        process.kill()
+        self.api.stop()
+
+    def start_server(self) -> None:
+        """Start it again, where it was."""
+        self.api.start()
+        self.api.wait()
 
     def stop(self) -> None:
         """End every machine."""

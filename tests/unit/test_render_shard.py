@@ -117,6 +117,27 @@ def test_a_journal_tells_info_outcomes_and_error() -> None:
     assert reader.read_new() == []
 
 
+def test_a_run_that_has_nothing_to_say_says_that_it_is_alive() -> None:
+    store = MemoryStore()
+    reader = JournalReader(store, FOLDER)
+    said = Journal(store, FOLDER, owner="me", shard=3, attempt=2, part_s=0.0)
+    said.tick()
+    said.add([found_outcome(order(1), choice(order(1)))])
+    said.tick()
+    alive, spoken = reader.read_new()
+    assert (alive.owner, alive.shard, alive.attempt) == ("me", 3, 2)
+    assert (alive.outcomes, alive.info, alive.error) == ((), None, None)
+    assert len(spoken.outcomes) == 1
+
+
+def test_a_run_does_not_say_so_all_the_time() -> None:
+    store = MemoryStore()
+    said = journal(store)
+    said.tick()
+    said.flush()
+    assert list(store.list(FOLDER)) == []
+
+
 def test_a_reader_leaves_out_what_was_there_before_it() -> None:
     store = MemoryStore()
     journal(store, owner="earlier").begin(INFO)

@@ -144,7 +144,7 @@ def test_a_poison_segment_fails_alone(open_pool: Opener, store: LocalStore) -> N
     results = {outcome.id: outcome for outcome in (future.result(60) for future in outcomes)}
     failed = results.pop(poison.id)
     assert failed.choice.status == "failed"
-    assert failed.choice.error.startswith("engine process died twice (signal 9)")
+    assert failed.choice.error.startswith("engine process died twice (signal 9, which")
     assert {outcome.choice.status for outcome in results.values()} == {"ok"}
     assert pool.stats.restarts == 2
     stored = store.get(poison.choice_key)
@@ -152,14 +152,30 @@ def test_a_poison_segment_fails_alone(open_pool: Opener, store: LocalStore) -> N
     assert json.loads(stored)["status"] == "failed"
 
 
-def test_a_hanging_segment_is_killed(open_pool: Opener) -> None:
+@pytest.mark.parametrize("kind", ["fakehang", "fakefreeze"])
+def test_a_hanging_segment_is_killed(open_pool: Opener, kind: str) -> None:
     pool = open_pool(limits={"hang_floor_s": 0.4})
     pool.info(30)
-    futures = [pool.submit(order(text)) for text in ("Before it.", "A fakehang here.", "After it.")]
+    futures = [pool.submit(order(text)) for text in ("Before it.", f"A {kind} here.", "After it.")]
     before, hanging, after = (future.result(60) for future in futures)
     assert before.choice.status == after.choice.status == "ok"
     assert hanging.choice.status == "failed"
     assert "died twice (no answer for 0 s)" in hanging.choice.error
+
+
+def test_a_process_without_memory_is_replaced_and_the_segment_tried_once_more(
+    open_pool: Opener,
+) -> None:
+    pool = open_pool()
+    said = ("Before it.", "There is fakememory here.", "After it.", "And one more.")
+    before, starved, *after = [
+        future.result(60)
+        for future in [pool.submit(order(text, attempts=3, name=text)) for text in said]
+    ]
+    assert {outcome.choice.status for outcome in (before, *after)} == {"ok"}
+    assert starved.choice.status == "failed"
+    assert starved.choice.error.startswith("engine process died twice (out of memory), see worker-")
+    assert pool.stats.restarts == 2, "once beside others, once alone"
 
 
 def test_errors_of_one_segment_stay_with_it(open_pool: Opener) -> None:
@@ -208,7 +224,7 @@ def test_an_engine_that_cannot_load_is_named(open_pool: Opener) -> None:
 
 
 def test_an_engine_that_dies_loading_is_given_up(open_pool: Opener) -> None:
-    with pytest.raises(DeviceError, match=r"ends while it loads \(signal 9\)"):
+    with pytest.raises(DeviceError, match=r"ends while it loads \(signal 9, which"):
         open_pool(die_loading=True).info(30)
 
 
