@@ -9,15 +9,16 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from typing import Protocol
 
-from loudr_core.errors import LoudrError, QualityError
+from loudr_core.errors import Interrupted, LoudrError, QualityError
 from loudr_core.jobs.choices import finished, split_finished
 from loudr_core.jobs.orders import Shard
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import write_results
+from loudr_core.render.answers import Answers
+from loudr_core.render.casting import OrderPool
 from loudr_core.render.progress import Progress
 from loudr_core.speech.orders import Choice, Order, Outcome, TakeResult
 from loudr_core.store.protocol import ObjectStore
@@ -29,18 +30,6 @@ _WATCHED_SEGMENTS = 50
 _CONDEMNED_ALLOWED = 10
 _PART_S = 60.0
 _POLL_S = 0.2
-
-
-class Interrupted(Exception):
-    """The render was asked to stop; what is finished stays finished."""
-
-
-class OrderPool(Protocol):
-    """What speaking needs of `speech.workers.EnginePool`."""
-
-    def submit(self, order: Order) -> "Future[Outcome]":
-        """Queue an order; the future gives its outcome."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +56,8 @@ class Speaking:
         Where takes lie, who makes them, and who counts them.
     cancel : threading.Event
         Set from outside to stop; waiting then raises `Interrupted`.
+    engine_of : callable
+        A name for what must be loaded to speak an order: each engine's first segments are watched.
     """
 
     def __init__(
@@ -78,6 +69,7 @@ class Speaking:
         pool: OrderPool,
         progress: Progress,
         cancel: threading.Event,
+        engine_of: Callable[[Order], str] = lambda order: "",
     ) -> None:
         self._plan = plan
         self._orders = orders
@@ -89,7 +81,8 @@ class Speaking:
         self._futures: dict[str, Future[Outcome]] = {}
         self._choices: dict[str, Choice] = {}
         self._found: frozenset[str] = frozenset()
-        self._watch = _Canary()
+        self._engine_of = engine_of
+        self._watch = {name: _Canary(name) for name in sorted(set(map(engine_of, orders)))}
         self._run = uuid.uuid4().hex[:8]
         self._started = False
         self._start_lock = threading.Lock()
@@ -186,27 +179,38 @@ class Speaking:
     ) -> list[Outcome]:
         self._give_out_again(orders)
         keys = dict.fromkeys(order.job_key for order in orders)
-        pending = {self._futures[key] for key in keys if key in self._futures}
+        answers = Answers([self._futures[key] for key in keys if key in self._futures])
         outcomes: list[Outcome] = []
-        while pending:
+        while answers.left:
             if self._cancel.is_set():
                 raise Interrupted
-            self._watch.check()
-            done, pending = wait(pending, timeout=_POLL_S, return_when=FIRST_COMPLETED)
-            try:
-                fresh = [future.result() for future in done]
-            except CancelledError:
-                raise Interrupted from None
-            self._choices.update((outcome.job_key, outcome.choice) for outcome in fresh)
-            outcomes += fresh
-            file(fresh)
-        self._watch.check()
+            self._check_watches()
+            outcomes += self._taken_in(answers.come(_POLL_S), file)
+        self._check_watches()
         for order in orders:
             if order.job_key not in self._choices:
                 choice = finished(self._store, order)
                 if choice is not None:
                     self._choices[order.job_key] = choice
         return outcomes
+
+    def _taken_in(
+        self, done: Sequence["Future[Outcome]"], file: Callable[[list[Outcome]], None]
+    ) -> list[Outcome]:
+        """Return the outcomes, filed; what came before an error is filed all the same."""
+        fresh: list[Outcome] = []
+        try:
+            fresh.extend(future.result() for future in done)
+        except CancelledError:
+            raise Interrupted from None
+        finally:
+            self._choices.update((outcome.job_key, outcome.choice) for outcome in fresh)
+            file(fresh)
+        return fresh
+
+    def _check_watches(self) -> None:
+        for watch in self._watch.values():
+            watch.check()
 
     def _counting(self, order: Order) -> "Callable[[Future[Outcome]], None]":
         def count(future: "Future[Outcome]") -> None:
@@ -215,7 +219,7 @@ class Speaking:
             outcome = future.result()
             segments = self._segments[order.job_key]
             self._choices[order.job_key] = outcome.choice
-            self._watch.add(outcome)
+            self._watch[self._engine_of(order)].add(outcome)
             self._progress.add(outcome, segments=segments, est_audio_s=order.est_audio_s * segments)
 
         return count
@@ -224,7 +228,8 @@ class Speaking:
 class _Canary:
     """Stops a render whose first segments are bad, as with a wrong voice, bundle or language."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: str = "") -> None:
+        self._whose = f" of {engine}" if engine else ""
         self._seen = 0
         self._causes: Counter[str] = Counter()
 
@@ -241,7 +246,8 @@ class _Canary:
         if condemned > _CONDEMNED_ALLOWED:
             cause, count = self._causes.most_common(1)[0]
             raise QualityError(
-                f"stopped: {condemned} of the first {self._seen} segments are condemned, "
+                f"stopped: {condemned} of the first {self._seen} segments{self._whose} are "
+                f"condemned, "
                 f"{count} of them for: {cause}; listen with `loudr report`, or change the voice "
                 "or the [detectors] of the profile",
                 condemned=condemned,

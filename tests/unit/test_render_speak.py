@@ -317,6 +317,19 @@ def test_waiting_for_some_does_not_wait_for_all(store: MemoryStore) -> None:
     assert outcome.id == "c001-s0003"
 
 
+def test_rows_of_what_was_spoken_before_an_error_are_filed(store: MemoryStore) -> None:
+    pool = Pool(store, answer=None)
+    orders = orders_of(3)
+    render = speaking(pool, orders)
+    render.start()
+    pool.resolve(0, ok)
+    pool.resolve(2, ok)
+    pool.futures[1].set_exception(StoreError("denied"))
+    with pytest.raises(StoreError, match="denied"):
+        render.speak(Shard(number=0, orders=tuple(orders)))
+    assert [each.segment_id for each in rows_of(store)] == ["c001-s0001"]
+
+
 def test_what_an_outage_kept_from_being_stored_is_given_out_again() -> None:
     """A step that is tried again asks for the segment again, and only for that."""
     store = MemoryStore()
