@@ -2,11 +2,13 @@
 
 Engines make float32 samples. From the take on, everything downstream starts from 24-bit integers,
 so that a take read from the store and a take fresh from an engine are the same numbers. soundfile
-codes the samples; mutagen writes the tags, since libsndfile has a few fixed names only.
+codes the samples; the tags are written here and read by mutagen, since libsndfile has a few fixed
+names only.
 """
 
 import hashlib
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +18,14 @@ import numpy as np
 import soundfile
 
 from loudr_core.arrays import Mono, Pcm24
+from loudr_core.audio.flac_comments import with_comments
 from loudr_core.errors import StoreError
 
 __all__ = [
     "Take",
     "decode_samples",
     "decode_take",
+    "encode_pcm",
     "encode_take",
     "from_pcm24",
     "pcm_bytes",
@@ -93,42 +97,44 @@ def pcm_sha256(pcm: Pcm24) -> str:
     return hashlib.sha256(pcm_bytes(pcm)).hexdigest()
 
 
-def encode_take(samples: Mono, sample_rate_hz: int, tags: dict[str, str]) -> bytes:
+def encode_take(samples: Mono, sample_rate_hz: int, tags: Mapping[str, str]) -> bytes:
+    """Return `encode_pcm` of samples that are rounded by `to_pcm24`.
+
+    Raises
+    ------
+    ValueError
+        As there, or a sample is not finite.
+    """
+    return encode_pcm(to_pcm24(samples), sample_rate_hz, tags)
+
+
+def encode_pcm(pcm: Pcm24, sample_rate_hz: int, tags: Mapping[str, str]) -> bytes:
     """Return a 24-bit mono FLAC file.
 
     Parameters
     ----------
-    samples : float32, shape (n,), n >= 1
+    pcm : int32, shape (n,), n >= 1
+        Of 24 bits.
     sample_rate_hz : int
-    tags : dict of str to str
+    tags : mapping of str to str
         Vorbis comments. Names are printable ASCII without `=`, compared without regard to case;
         values are any text.
 
     Raises
     ------
     ValueError
-        There are no samples, one of them is not finite, or a tag's name is not allowed.
+        There are no samples, or a tag's name is not allowed.
 
     References
     ----------
     RFC 9639, sections 8.2 (STREAMINFO with the MD5 of the samples) and 8.6 (Vorbis comment).
     """
-    if len(samples) == 0:
+    if len(pcm) == 0:
         raise ValueError("a take of no samples cannot be stored")
-    pcm = to_pcm24(samples)
     buffer = io.BytesIO()
     # libsndfile takes 24-bit samples in the high bytes of int32.
     soundfile.write(buffer, pcm << 8, sample_rate_hz, format="FLAC", subtype="PCM_24")
-    buffer.seek(0)
-    flac = _flac(buffer)
-    if flac.tags is None:
-        flac.add_tags()
-    flac.tags.clear()
-    for name, value in tags.items():
-        flac.tags.append((name, value))
-    buffer.seek(0)
-    flac.save(buffer, padding=lambda info: 0)
-    return buffer.getvalue()
+    return with_comments(buffer.getvalue(), tags)
 
 
 def decode_take(data: bytes) -> Take:
