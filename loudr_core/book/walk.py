@@ -56,6 +56,7 @@ _BEFORE_RAISED: Final = re.compile(
     r"(?!.?(?:sec|min|log|sin|cos|tan|exp)\Z)[^\W\d_]?[^\W\d_]{3}\Z|[.,;:!?)\]”’\"']\Z"
 )
 """Behind a short word a raised figure may be a power: `cm²`."""
+_BEFORE_RAISED_YEAR: Final = re.compile(r"(?:\A|[^\w.,])(?:1[1-9]|20)\d\d\s?\Z")
 _INITIAL_NAMED: Final = re.compile(
     r"(?:(?:the|an?|large|ornate|decorated|illuminated|illustrated|decorative|initial|drop|drop-?cap|"
     r"cap|capital|letter)[\s:-]+)+[\"“‘']?([A-Z])[\"”’']?\Z",
@@ -198,6 +199,8 @@ class _Fold:
         around = self._stack[-1].context if self._stack else Context()
         context = enter(around, element, href=self.href)
         block = is_block(element)
+        if name in {"sup", "sub"} and self._is_figure_raised(element):
+            self._gap = " "  # or "10" and its power would be one number
         if block:
             self._end_block()
         words = words_of(element)
@@ -306,10 +309,17 @@ class _Fold:
             return ()
         if first(here.element, "a") is not None or self._block_start is None:
             return ()
-        begin = max(self._block_start, start - 4)
-        before = self._text_from(begin)[: start - begin]
-        called = _RAISED_SIGN.fullmatch(self._text_from(start)) and _BEFORE_RAISED.search(before)
+        begin = max(self._block_start, start - 7)
+        before, text = self._text_from(begin)[: start - begin], self._text_from(start)
+        called = _RAISED_SIGN.fullmatch(text) and (
+            _BEFORE_RAISED.search(before[-4:]) or _BEFORE_RAISED_YEAR.search(before)
+        )
         return (("note_ref", ""),) if called else ()
+
+    def _is_figure_raised(self, element: Element) -> bool:
+        """Return whether a raised or lowered figure follows a figure at once."""
+        inside = "".join(element.itertext()).translate(FOLD)
+        return self._before().isdigit() and inside[:1].isdigit() and inside.strip().isdigit()
 
     def _target(self, element: Element) -> str:
         href = attribute(element, "href")

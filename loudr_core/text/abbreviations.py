@@ -8,7 +8,7 @@ import re
 
 from loudr_core.text.draft import Draft
 from loudr_core.text.numbers import roman
-from loudr_core.text.vocabulary import BEFORE_SAINT, SAINTS
+from loudr_core.text.vocabulary import ANSWERED, BEFORE_SAINT, SAINTS
 
 __all__ = ["MONTHS", "expand_abbreviations", "expand_initials"]
 
@@ -22,6 +22,7 @@ _TITLES = {
     "Hon": "Honorable", "Gov": "Governor", "Sen": "Senator", "Rep": "Representative",
     "Pres": "President", "Supt": "Superintendent", "Insp": "Inspector", "Det": "Detective",
     "Fr": "Father", "Mt": "Mount", "Ft": "Fort", "Ste": "Sainte", "Brig": "Brigadier",
+    "Rt": "Right", "Sts": "Saints",
 }  # fmt: skip
 _ENDING = {
     "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "Esq": "Esquire", "Co": "Company",
@@ -30,12 +31,22 @@ _ENDING = {
     "Ph.D": "P H D", "M.D": "M D", "Assn": "Association",
     "Univ": "University", "Govt": "Government",
 }  # fmt: skip
+_NAMES = {
+    "Benj": "Benjamin", "Chas": "Charles", "Danl": "Daniel", "Edw": "Edward", "Geo": "George",
+    "Jas": "James", "Jno": "John", "Nath": "Nathaniel", "Richd": "Richard", "Robt": "Robert",
+    "Saml": "Samuel", "Thos": "Thomas", "Wm": "William",
+}  # fmt: skip
+_LETTER_WORDS = {
+    "inst": "instant", "ult": "ultimo", "prox": "proximo", "obt": "obedient", "obdt": "obedient",
+    "servt": "servant",
+}  # fmt: skip
+"""As letters of the eighteenth and nineteenth century are dated and signed."""
 _NEEDS_NAME_BEFORE = frozenset({"Jr", "Sr", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq", "Inc", "Corp"})
 _PLAIN = {
     "e.g.": "for example", "i.e.": "that is", "viz.": "namely", "cf.": "compare",
     "vs.": "versus", "ibid.": "ibidem", "et al.": "and others", "approx.": "approximately",
     "N.B.": "nota bene", "P.S.": "P S", "op. cit.": "op cit", "&c.": "et cetera",
-    "&c": "et cetera", "o'er": "o'er",
+    "&c": "et cetera", "o'er": "o'er", "q.v.": "which see", "a.k.a.": "also known as",
 }  # fmt: skip
 MONTHS = [
     "January", "February", "March", "April", "May", "June", "July", "August", "September",
@@ -73,6 +84,19 @@ _PLAINS = re.compile(
     + r")(?!\w)",
     re.IGNORECASE,
 )
+_OPENER = (
+    "A|An|And|As|At|But|For|He|Her|His|How|I|If|In|It|No|Not|Now|On|She|So|That|The|Then|There|"
+    "They|This|We|What|When|Who|Why|Yes|You"
+)
+_NAME = re.compile(rf"\b({'|'.join(_NAMES)})\.(?=\s+(?!(?:{_OPENER})\b)[A-Z])")
+_LETTER_WORD = re.compile(
+    r"(?<=\d(?:st|nd|rd|th) )(inst|ult|prox)\.|\b(obd?t|servt)\.(?=[\s,;]|\Z)"
+)
+_CENTURY = re.compile(r"(?<=\d(?:st|nd|rd|th))(\s)c\.(?=\W|\Z)")
+_FOLLOWING = re.compile(r"(?<=\d)\s?ff\b\.?")
+_SPEED = re.compile(r"(?<=\d)(\s?)(m\.p\.h|k\.p\.h|r\.p\.m)\.")
+_HALF_DAYS = re.compile(r"(?<=\b[AP] M)\s?[–—-]\s?(?=\d)")
+_BARE_SAINT = re.compile(rf"\bSt(?= (?:{'|'.join(sorted(SAINTS))})\b)")
 _BARE_ETC = re.compile(r"(?<![\w.])etc\b(?!\.)")
 _V = re.compile(r"(?<=[a-z]) v\.(?= [A-Z])")
 _FIGURE = re.compile(
@@ -82,17 +106,20 @@ _FIGURE = re.compile(
 )
 _ANY_MONTH = "|".join(_SHORT_MONTHS)
 _MONTH = re.compile(rf"\b({_ANY_MONTH})\.(?=,?\s+\d)|(?<=\d )({_ANY_MONTH})\b\.?(?=[ ,.]|$)")
-_DAY = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.(?=,|\s)")
+_DAY = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.(?=[,;:)\s]|\Z)")
 _STREET = re.compile(r"(?:(\b[A-Z][\w']*|\d(?:st|nd|rd|th))(\s+))?\bSt\.(\s+(?=([A-Z][\w']*)))?")
 _ERA = re.compile(r"(?<![\w.])(A\.\s?D|B\.\s?C(?:\.\s?E)?|C\.\s?E)\.")
 _HALF_DAY = re.compile(r"(?<![\w.])([AaPp])\.\s?[Mm]\.(?!\w)|(?<=\d)\s?([AaPp])[Mm]\b\.?(?!\w)")
 _DAY_NEXT = re.compile(rf"\s+(?:{'|'.join([*MONTHS, *_SHORT_DAYS])})")
-_DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?!\w)")
+_DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?:('?s)\b|(?!\w))")
+_SMALL_DOTTED = re.compile(r"(?<![\w.'])(?:[a-z]\.){2,}(?!\w)")
 _INITIALS = re.compile(r"(?<![\w.'])(?:[A-Z]\.\s?)+(?=\s?[A-Z][\w'])")
 _OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
 _ANY = re.compile(
-    r"\b[A-Za-z]\.|&c|\b(?:Mrs?|Ms|Dr|Mme|Mlle|Messrs|etc)\b|\d\s?[AaPp][Mm]\b|\b(?:"
-    + "|".join([*_TITLES, *_ENDING, *_BEFORE_FIGURE, *_SHORT_MONTHS, *_SHORT_DAYS])
+    r"\b[A-Za-z]\.|&c|\b(?:Mrs?|Ms|Dr|Mme|Mlle|Messrs|etc|St)\b|\d\s?(?:[AaPp][Mm]|ff)\b|\b(?:"
+    + "|".join(
+        [*_TITLES, *_ENDING, *_BEFORE_FIGURE, *_SHORT_MONTHS, *_SHORT_DAYS, *_NAMES, *_LETTER_WORDS]
+    )
     + r"|No|Nos|St|al|cit|viz|cf|vs|ibid|approx)\.|(?<=\d )(?:"
     + _ANY_MONTH
     + r")\b",
@@ -106,8 +133,10 @@ def expand_abbreviations(draft: Draft) -> None:
     if not _ANY.search(draft.text):
         return
     draft.rewrite("half-day", _HALF_DAY, _half_day)
+    draft.rewrite("range", _HALF_DAYS, " to ")
     draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, _ends_at(m)))
     draft.rewrite("saint-street", _STREET, _street)
+    draft.rewrite("saint-street", _BARE_SAINT, "Saint")
     draft.rewrite("street", _DRIVE, _drive)
     draft.rewrite(
         "title", _TITLE, lambda m: _TITLES[m[1] or m[2]] + (" " if m[0].endswith("-") else "")
@@ -117,6 +146,11 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite("abbreviation", _ENDINGS, _ending)
     draft.rewrite("abbreviation", _BARE_ETC, "et cetera")
     draft.rewrite("abbreviation", _V, " versus")
+    draft.rewrite("abbreviation", _NAME, lambda m: _NAMES[m[1]])
+    draft.rewrite("abbreviation", _LETTER_WORD, lambda m: _LETTER_WORDS[m[1] or m[2]] + _stop(m))
+    draft.rewrite("abbreviation", _CENTURY, lambda m: f"{m[1]}century{_stop(m)}")
+    draft.rewrite("abbreviation", _FOLLOWING, lambda m: " and following" + _stop(m))
+    draft.rewrite("unit", _SPEED, lambda m: m[1] + m[2].replace(".", "") + _stop(m))
     draft.rewrite("abbreviation", _FIGURE, _figure)
     draft.rewrite(
         "month",
@@ -132,8 +166,9 @@ def expand_abbreviations(draft: Draft) -> None:
             else None
         ),
     )
-    draft.rewrite("era", _ERA, lambda m: _letters(m[1]) + _stop(m))
+    draft.rewrite("era", _ERA, _era)
     draft.rewrite("letters", _DOTTED, _dotted)
+    draft.rewrite("letters", _SMALL_DOTTED, lambda m: _letters(m[0]).upper() + _stop(m))
 
 
 def expand_initials(draft: Draft) -> None:
@@ -154,21 +189,35 @@ def _stop(match: re.Match[str]) -> str:
     return "." if _ends_at(match) or follows else ""
 
 
+def _era(match: re.Match[str]) -> str | None:
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    spaced = " " in match[1] and not re.search(r"\d\s*$", before)
+    if spaced and (re.match(r"\s+[A-Z][\w']", after) or re.search(r"\b[A-Z]\.\s?$", before)):
+        return None  # the initials of "A. D. Smith"
+    return _letters(match[1]) + _stop(match)
+
+
 def _figure(match: re.Match[str]) -> str | None:
     word = match[1].lower()
+    if word == "no" and ANSWERED.search(match.string[: match.start()]):
+        return None
     following = re.match(r"\w+", match.string[match.end() :])
     numeral = following[0] if following else ""
     if not numeral[:1].isdigit() and (
         word not in _BEFORE_ROMAN or (word in {"p", "pp"} and not numeral.islower())
     ):
         return None
-    if numeral.islower() and (numeral in {"c", "l"} or roman(numeral.upper()) is None):
+    if (
+        numeral.isalpha()
+        and numeral.islower()
+        and (numeral in {"c", "l"} or roman(numeral.upper()) is None)
+    ):
         return None
     return _like(match[1], _BEFORE_FIGURE[word]) + " "
 
 
 def _like(model: str, word: str) -> str:
-    return word.capitalize() if model[0].isupper() else word
+    return word[0].upper() + word[1:] if model[0].isupper() else word
 
 
 def _letters(text: str) -> str:
@@ -179,6 +228,8 @@ _COMPASS = {"N": "north", "S": "south", "E": "east", "W": "west"}
 
 
 def _dotted(match: re.Match[str]) -> str:
+    if match[1]:
+        return f"{_letters(match[0][:-1].rstrip(chr(39)))}'s"
     letters = _letters(match[0])
     plain = letters.replace(" ", "")
     surname = re.match(r"\s+[A-Z][a-z]", match.string[match.end() :])
@@ -225,7 +276,7 @@ def _drive(match: re.Match[str]) -> str | None:
 def _ending(match: re.Match[str]) -> str | None:
     word = match[1]
     if word in _NEEDS_NAME_BEFORE and not re.search(
-        r"[A-Z][\w']*\.?,? (?:& |and )?$", match.string[: match.start()]
+        r"(?:[A-Z][\w']*|\d(?:st|nd|rd|th))\.?,? (?:& |and )?$", match.string[: match.start()]
     ):
         return None
     if word in {"Jr", "Sr", "Esq", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq"}:

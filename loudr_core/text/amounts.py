@@ -9,17 +9,33 @@ import re
 from loudr_core.text.draft import Draft
 from loudr_core.text.measures import expand_measures
 from loudr_core.text.money import SCALES
-from loudr_core.text.numbers import NUMBER, WHOLE, amount, decimal, digits, ordinal, spell_number
+from loudr_core.text.numbers import (
+    NUMBER,
+    WHOLE,
+    amount,
+    decimal,
+    digits,
+    ordinal,
+    plural,
+    spell_number,
+)
+from loudr_core.text.vocabulary import ANSWERED
 
 __all__ = ["expand_amounts"]
 
 _PHONE = re.compile(
     r"(?<![\w.])(?:\+\d{1,3}[\s.-]?(?:\(?\d{1,4}\)?[\s.-]?){2,5}\d{2,4}"
-    r"|\(\d{3}\)\s?\d{3}[-.\s]\d{4}|\d{3}[-.]\d{3}[-.]\d{4}|\d{3}-\d{4})(?![\w-])"
+    r"|\(\d{3}\)\s?\d{3}[-.\s]\d{4}|(?:1[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{3}-\d{4}"
+    r"|0\d{2,4}[\s-]\d{3,4}[\s-]?\d{3,4})(?![\w-])"
 )
 _ISBN = re.compile(r"(?<![\w-])(?:97[89][-\s]?)(?:\d[-\s]?){9}[\dXx](?![\w-])")
 _DIMENSION = re.compile(r"(?<=\d)\s?[×xX]\s?(?=\d)")
 _ORDINAL = re.compile(rf"(?<![\w.])({WHOLE})(st|nd|rd|th|d)\b(?!\.\w)")
+_EMERGENCY = re.compile(
+    r"\b((?:call|dial|phone|ring)(?:l?ed|ing|s)? |rang )(999|911|112|111|101|000)\b(?![.,:]\d)",
+    re.IGNORECASE,
+)
+_PLURAL = re.compile(r"(?<![\w.,$£€])(\d{1,3}(?:,\d{3})+|\d{3,}|10(?='?s of\b))'?s\b")
 _NO_SIGN = re.compile(r"(?:№\s?|(?<!\w)#\s?|(?<![\w])[Nn]o\.?\s?)(?=\d)")
 _RATIO = re.compile(r"(?<![\w:.])(\d+):(\d+)(?![\d:])")
 _RANGE = re.compile(rf"(?<![\w.,-])({NUMBER})\s?[–-]\s?({NUMBER})(?![\w-])")
@@ -44,13 +60,14 @@ def expand_amounts(draft: Draft) -> None:
     draft.rewrite("number", _HALF_AND_HALF, "fifty-fifty")
     draft.rewrite("digits", _ISBN, lambda m: _grouped(m[0]))
     draft.rewrite("digits", _PHONE, lambda m: _grouped(m[0]))
+    draft.rewrite("digits", _EMERGENCY, lambda m: m[1] + digits(m[2]))
     draft.rewrite(
         "version",
         _VERSION,
         lambda m: "version " + " point ".join(spell_number(x) for x in m[1].split(".")),
     )
     expand_measures(draft)
-    draft.rewrite("number-sign", _NO_SIGN, lambda m: "Number " if m[0][0] == "N" else "number ")
+    draft.rewrite("number-sign", _NO_SIGN, _number_sign)
     draft.rewrite("times", _DIMENSION, " by ")
     draft.rewrite("power", _POWER, " to the ")
     draft.rewrite("scale", _TRAILING_SCALE, lambda m: f"{amount(m[1])} {SCALES[m[2]]}")
@@ -73,8 +90,24 @@ def expand_amounts(draft: Draft) -> None:
         "dotted", _DOTTED, lambda m: " point ".join(spell_number(x) for x in m[0].split("."))
     )
     draft.rewrite("decimal", _DECIMAL, lambda m: decimal((m[1] or "0").replace(",", ""), m[2]))
+    draft.rewrite("number", _PLURAL, _plural)
     draft.rewrite("label", _LABEL, _label)
     draft.rewrite("number", _INTEGER, _integer)
+
+
+def _number_sign(match: re.Match[str]) -> str | None:
+    sign = match[0].strip()
+    following = match.string[match.end() :]
+    if sign == "no" or (sign == "No" and re.match(r"\d{4}\b", following)):
+        return None  # "no 5 of them are alike", "No 1990 census was taken"
+    if sign == "no." and ANSWERED.search(match.string[: match.start()]):
+        return None
+    return "Number " if sign[0] == "N" else "number "
+
+
+def _plural(match: re.Match[str]) -> str | None:
+    words = plural(spell_number(match[1]))
+    return words.removeprefix("one ") if re.fullmatch(r"10+", match[1].replace(",", "")) else words
 
 
 def _grouped(figures: str) -> str:

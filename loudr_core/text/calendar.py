@@ -13,6 +13,19 @@ _MONTH = "|".join(MONTHS)
 _YEAR = r"[12]\d{3}"
 _ISO = re.compile(r"(?<![\d-])([12]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(?![\d-])")
 _SLASHED = re.compile(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4}|\d{2})(?![\d/])")
+_DOTTED_DATE = re.compile(r"(?<![\w.])(\d{1,2})\.(\d{1,2})\.([12]\d{3})(?!\w|\.\d)")
+_DURATION = re.compile(
+    r"(?<![\w.,])(?:(\d+)\s?h(?:rs?)?\.?\s)?(\d{1,2})\s?m(?:ins?)?\.?(?:\s(\d{1,2})\s?s(?:ecs?)?)?(?!\w)"
+)
+_HYPHEN_YEAR = re.compile(
+    r"\b((?:pre|post|mid|early|late)-)(1[1-9]\d\d|20\d\d)(?![\w:/%-]|[.,]\d)", re.IGNORECASE
+)
+_SLASHED_YEARS = re.compile(r"(?<![\w.,£$€/-])(1\d{3}|20\d\d)/(\d\d)(?![\w/]|[.,]\d)")
+_HOURS = re.compile(
+    r"(?:\b(at|by|until|till|from|before|between|and)\s|(?<![\w.,$£€-])(?=0))"
+    r"([01]\d|2[0-4])([0-5]\d)\s?(?:hours|hrs)\b(?!\s+of\b)",
+    re.IGNORECASE,
+)
 _DAY_MONTH = re.compile(
     rf"(?<![\d.,:/$-])(\b[Tt]he\s+)?(\d{{1,2}})(?:st|nd|rd|th)?(\s+of)?\s+({_MONTH})\b(?:(,?\s+)({_YEAR})\b(?![\d-]))?"
 )
@@ -52,15 +65,20 @@ def expand_calendar(draft: Draft) -> None:
     """Rewrite dates, times, decades and years as words; the draft holds a figure."""
     draft.rewrite("date", _ISO, lambda m: _date(int(m[3]), int(m[2]), year(int(m[1]))))
     draft.rewrite("date", _SLASHED, _slashed)
+    draft.rewrite("date", _DOTTED_DATE, _dotted_date)
     draft.rewrite("date", _DAY_MONTH, _day_month)
     draft.rewrite("date", _MONTH_DAY, _month_day)
     draft.rewrite("time", _CLOCK, _clock)
+    draft.rewrite("time", _DURATION, _duration)
+    draft.rewrite("time", _HOURS, _hours)
     draft.rewrite("time", _DOT_CLOCK, _dot_clock)
     draft.rewrite("time", _OCLOCK, lambda m: f"{cardinal(int(m[1]))} o'clock")
     draft.rewrite("ordinal", _CENTURY, lambda m: ordinal(int(m[1])) + m[2])
     draft.rewrite("decade", _DECADE, _decade)
     draft.rewrite("decade", _SHORT_DECADE, lambda m: plural(cardinal(int(m[1]) * 10)))
     draft.rewrite("year", _YEARS, _years)
+    draft.rewrite("year", _SLASHED_YEARS, _slashed_years)
+    draft.rewrite("year", _HYPHEN_YEAR, lambda m: m[1] + year(int(m[2])))
     draft.rewrite("year", _ERA_YEAR, _era_year)
     draft.rewrite("year", _BARE_YEAR, _bare_year)
     draft.rewrite("year", _SURE_YEAR, lambda m: m[1] + year(int(m[2])))
@@ -86,6 +104,33 @@ def _slashed(match: re.Match[str]) -> str | None:
         return _date(first, second, spoken)
     # Day or month first cannot be told: the figures are read in their order.
     return f"{cardinal(first)}, {cardinal(second)}, {spoken}"
+
+
+def _dotted_date(match: re.Match[str]) -> str | None:
+    first, second = sorted((int(match[1]), int(match[2])))
+    return _slashed(match) if 1 <= first <= 12 and second <= 31 else None
+
+
+def _duration(match: re.Match[str]) -> str | None:
+    counts = zip(match.groups(), ("hour", "minute", "second"), strict=True)
+    parts = [
+        f"{cardinal(int(count))} {name}{'' if int(count) == 1 else 's'}"
+        for count, name in counts
+        if count
+    ]
+    return " ".join(parts) if len(parts) > 1 else None
+
+
+def _hours(match: re.Match[str]) -> str:
+    hour = cardinal(int(match[2]))
+    words = f"oh {hour}" if match[2][0] == "0" and match[2] != "00" else hour
+    minutes = "hundred" if match[3] == "00" else _minutes(match[3])
+    return f"{match[1] + ' ' if match[1] else ''}{words} {minutes} hours"
+
+
+def _slashed_years(match: re.Match[str]) -> str | None:
+    first, last = int(match[1]), int(match[2])
+    return f"{year(first)} to {_short_year(last)}" if last == (first + 1) % 100 else None
 
 
 def _day_month(match: re.Match[str]) -> str | None:
@@ -133,6 +178,8 @@ def _decade(match: re.Match[str]) -> str | None:
     if century < 10:
         return None
     if tens == 0:
+        if century == 10:
+            return "thousands"
         return f"{cardinal(century)} hundreds" if century % 10 else f"{cardinal(century * 100)}s"
     return f"{cardinal(century)} {plural(cardinal(tens * 10))}"
 

@@ -6,7 +6,7 @@ Both work on offsets of the paragraph and ask only how long a stretch is when sp
 import re
 from collections.abc import Callable
 
-from loudr_core.text.sentences import ends_in_abbreviation
+from loudr_core.text.sentences import ends_in_abbreviation, goes_on_in_figures
 
 __all__ = ["Range", "cut_long", "pack"]
 
@@ -18,7 +18,7 @@ _MARKS = (
     re.compile(rf"[.!?…]{_CLOSER}\s+"),
     re.compile(rf";{_CLOSER}\s+"),
     re.compile(rf":{_CLOSER}\s+"),
-    re.compile(rf"\s*[—–]{_CLOSER}\s*|--\s*"),
+    re.compile(rf"(?:(?<!\d)\s*[—–]|\s*[—–](?!\s?\d)){_CLOSER}\s*|--\s*"),
     re.compile(rf",{_CLOSER}\s+"),
     re.compile(r"(?<=\))\s+"),
     re.compile(r"\s+"),
@@ -76,8 +76,9 @@ def _best_cut(text: str, start: int, end: int) -> int:
 
 
 def _parts_a_name(text: str, start: int, at: int) -> bool:
-    """Return whether a cut would part "Mr." from its name."""
-    return ends_in_abbreviation(text[max(start, at - _LONGEST) : at])
+    """Return whether a cut would part "Mr." from its name, or feet from inches."""
+    before = text[max(start, at - _LONGEST) : at]
+    return ends_in_abbreviation(before) or goes_on_in_figures(before, text[at : at + 1])
 
 
 def _has_words(text: str, start: int, at: int, end: int) -> bool:

@@ -1,28 +1,33 @@
-"""Numbers of languages other than English; the only importer of num2words.
+"""Numbers of languages other than English as words; the only importer of num2words.
 
-A language that num2words does not know keeps its figures: the engine's own front end reads them.
+Only what num2words gets right is taken from it. Decimals are put together here, since it drops the
+zeros at their end and says "point" in Spanish. Russian numbers stand in the nominative and Hebrew
+ones in the feminine that counting has: what a sentence would ask for, figures do not tell.
 """
 
-import re
+from decimal import Decimal
 from functools import lru_cache
+from typing import Any, Final
 
 import num2words as library
 
-from loudr_core.text.draft import Draft
+__all__ = ["cardinal", "decimal", "knows_language", "minus", "ordinal", "year"]
 
-__all__ = ["expand_numbers", "knows_language"]
-
-_KNOWN = frozenset({
-    "da", "de", "es", "fi", "fr", "it", "nl", "no", "pl", "pt", "sv", "cs", "hu", "id", "lt", "lv",
-    "ro", "ru", "sk", "sl", "sr", "tr", "uk", "vi",
+_KNOWN: Final = frozenset({
+    "da", "de", "es", "fi", "fr", "he", "it", "nl", "no", "pl", "pt", "sv", "cs", "hu", "id", "lt",
+    "lv", "ro", "ru", "sk", "sl", "sr", "tr", "uk", "vi",
 })  # fmt: skip
-_DOT_GROUPS = frozenset(
-    {"da", "de", "es", "it", "nl", "pt", "id", "sl", "tr", "vi", "ro", "sr", "no"}
-)
-_INTEGER = re.compile(r"(?<![\w.,])\d{1,15}(?![\w]|[.,]\d)")
-_DOT_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3})+(?![\w]|[.,]\d)")
-_SPACE_GROUPED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+(?![\w]|[.,]\d)")
-_DECIMAL = re.compile(r"(?<![\w.,])\d{1,12},\d{1,6}(?!\w|[.,]\d)")
+_MARKS: Final = {
+    "da": "komma", "de": "Komma", "es": "coma", "fi": "pilkku", "fr": "virgule", "he": "נקודה",
+    "it": "virgola", "nl": "komma", "no": "komma", "pl": "przecinek", "pt": "vírgula",
+    "sv": "komma",
+}  # fmt: skip
+"""What is said for the decimal mark, before the figures after it one by one."""
+_MINUS: Final = {"pl": "minus"}
+"""Where num2words cannot tell."""
+_YEARS: Final = frozenset({"de", "nl"})
+"""Languages that count the hundreds of a year, and that num2words knows years of."""
+_FIRST_YEAR, _LAST_YEAR = 1100, 1999
 
 
 def knows_language(language: str) -> bool:
@@ -30,24 +35,67 @@ def knows_language(language: str) -> bool:
     return language in _KNOWN
 
 
-def expand_numbers(draft: Draft, language: str) -> None:
-    """Rewrite whole numbers and decimals as words of a language that `knows_language` names."""
-    if not knows_language(language) or not re.search(r"\d", draft.text):
-        return
-    if language in _DOT_GROUPS:
-        draft.rewrite("number", _DOT_GROUPED, lambda m: _words(m[0].replace(".", ""), language))
-    draft.rewrite("number", _SPACE_GROUPED, lambda m: _words(m[0].replace(" ", ""), language))
-    draft.rewrite("decimal", _DECIMAL, lambda m: _words(m[0].replace(",", "."), language))
-    draft.rewrite("number", _INTEGER, lambda m: _words(m[0], language))
+def cardinal(figures: str, language: str) -> str | None:
+    """Return a whole number in words, None when that is not known.
+
+    Parameters
+    ----------
+    figures : str
+        Nothing but figures; with a zero in front they are said one by one.
+    language : str
+        A primary subtag that `knows_language` names.
+    """
+    if len(figures) > 1 and figures[0] == "0":
+        return _one_by_one(figures, language)
+    return _said(int(figures), language)
+
+
+def decimal(whole: str, after: str, language: str) -> str | None:
+    """Return a number with figures after its decimal mark in words, None when that is not known."""
+    mark = _MARKS.get(language)
+    if mark is None:
+        return _said(Decimal(f"{whole}.{after}"), language)
+    words = (cardinal(whole, language), mark, _one_by_one(after, language))
+    return None if None in words else " ".join(word for word in words if word)
+
+
+def ordinal(figures: str, language: str, **form: Any) -> str | None:
+    """Return an ordinal in words, None when that is not known.
+
+    Parameters
+    ----------
+    form
+        What num2words knows of the language: gender, case.
+    """
+    return _said(int(figures), language, to="ordinal", **form)
+
+
+def year(figures: str, language: str) -> str | None:
+    """Return four figures as a year, None where the language or the century has no such form."""
+    if language not in _YEARS or not _FIRST_YEAR <= int(figures) <= _LAST_YEAR:
+        return None
+    return _said(int(figures), language, to="year")
+
+
+def minus(language: str) -> str | None:
+    """Return the word before a negative number, None when that is not known."""
+    if language in _MINUS:
+        return _MINUS[language]
+    one, negative = _said(1, language), _said(-1, language)
+    if one is None or negative is None or not negative.endswith(f" {one}"):
+        return None
+    return negative.removesuffix(f" {one}")
+
+
+def _one_by_one(figures: str, language: str) -> str | None:
+    words = [_said(int(figure), language) for figure in figures]
+    return None if None in words else " ".join(word for word in words if word)
 
 
 @lru_cache(maxsize=1024)
-def _words(figures: str, language: str) -> str | None:
-    if len(figures) > 1 and figures[0] == "0" and "." not in figures:
-        parts = [_words(figure, language) for figure in figures]
-        return " ".join(part for part in parts if part) or None
-    value = float(figures) if "." in figures else int(figures)
+def _said(value: int | Decimal, language: str, **form: Any) -> str | None:
     try:
-        return str(library.num2words(value, lang=language)).replace("\u00ad", "")
-    except (NotImplementedError, OverflowError, IndexError, KeyError, ValueError, TypeError):
+        words = str(library.num2words(value, lang=language, **form))
+    except (NotImplementedError, ArithmeticError, LookupError, ValueError, TypeError):
         return None
+    return " ".join(words.replace("\u00ad", "").split())

@@ -30,7 +30,10 @@ _UNITS = {
     "l": ("liter", "liters"), "L": ("liter", "liters"), "gal": ("gallon", "gallons"),
     "qt": ("quart", "quarts"), "pt": ("pint", "pints"),
     "cwt": ("hundredweight", "hundredweight"), "W": ("watt", "watts"),
-    "kW": ("kilowatt", "kilowatts"), "V": ("volt", "volts"), "kV": ("kilovolt", "kilovolts"),
+    "kW": ("kilowatt", "kilowatts"), "kWh": ("kilowatt-hour", "kilowatt-hours"),
+    "MW": ("megawatt", "megawatts"), "m/s": ("meter per second", "meters per second"),
+    "mpg": ("mile per gallon", "miles per gallon"),
+    "V": ("volt", "volts"), "kV": ("kilovolt", "kilovolts"),
     "Hz": ("hertz", "hertz"), "kHz": ("kilohertz", "kilohertz"),
     "MHz": ("megahertz", "megahertz"), "GHz": ("gigahertz", "gigahertz"),
     "kB": ("kilobyte", "kilobytes"), "KB": ("kilobyte", "kilobytes"),
@@ -52,6 +55,7 @@ _UNIT = re.compile(rf"(?<![\w.,])({NUMBER})(\s?-?)({_ANY_UNIT})([²³])?(?![\w²
 _SPELLED_UNIT = re.compile(
     rf"\b(and a half|[a-z]+(?:ths?|thirds?|halves|half|quarters?)) ({_CLEAR_UNIT})\b(\.?)"
 )
+_STONE = re.compile(r"(?<![\w.,])(\d{1,3})\s?st\b\.?,?\s(?=\d{1,2}\s?lbs?\b)")
 _PERCENT = re.compile(rf"(?<![\w.,])({NUMBER})(?:\s?[–-]\s?({NUMBER}))?\s?(%|‰)")
 _TEMPERATURE = re.compile(
     rf"(?<![\w.,])([−-]\s?)?({NUMBER})\s?°\s?([CFK])\b(?:\.(?=\s+[a-z]|[,;:]))?"
@@ -77,6 +81,7 @@ def expand_fractions(draft: Draft) -> None:
 
 def expand_measures(draft: Draft) -> None:
     """Rewrite figures with a unit or a sign of measure as words; the draft holds one."""
+    draft.rewrite("unit", _STONE, lambda m: f"{cardinal(int(m[1]))} stone ")
     draft.rewrite("percent", _PERCENT, _percent)
     draft.rewrite("degrees", _TEMPERATURE, _temperature)
     draft.rewrite("degrees", _ANGLE, _angle)
@@ -112,6 +117,8 @@ def _simple(match: re.Match[str]) -> str:
     usual = 0 < above < below and below in _DENOMINATORS
     if usual or (match[3] and below > 0):
         return _fraction(above, below)
+    if above == below == 50:
+        return "fifty-fifty"
     if (above, below) in {(24, 7), (9, 11), (20, 20)}:
         return f"{cardinal(above)} {'eleven' if below == 11 else cardinal(below)}"
     return f"{spell_number(match[1])} over {spell_number(match[2])}"

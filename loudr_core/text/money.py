@@ -22,12 +22,21 @@ SCALES = {
     "bn": "billion",
     "b": "billion",
     "tn": "trillion",
+    "t": "trillion",
 }
 _MONEY = re.compile(
-    rf"(?:\b(?:US|A|C|NZ|HK))?([$£€¥₹₽])\s?({WHOLE})(?:\.(\d+))?(?![\d¼½¾])"
-    r"(?:(\s?)(k|m|mn|bn|b|tn)\b(?!\.?\w)|\s(hundred|thousand|million|billion|trillion)s?\b)?"
-    r"(?:[-\s](bill|note|coin|ticket|fine|reward|check|cheque|piece|deal|loan|tip|bet|stamp)\b)?"
+    rf"(?:\b(?P<land>US|AU?|CA?|NZ|HK)(?=\$))?"
+    rf"(?P<sign>[$£€¥₹₽])\s?(?P<whole>{WHOLE})(?:\.(?P<fraction>\d+))?(?![\d¼½¾])"
+    r"(?:\s?(?P<scale>k|m|mn|bn|b|tn|[KMBT](?<=\d[KMBT]))\b(?!\.?\w)|\s(?P<count>hundred|thousand|million|billion|trillion)s?\b)?"
+    r"(?:[-\s](?P<noun>bill|note|coin|ticket|fine|reward|check|cheque|piece|deal|loan|tip|bet|stamp)\b)?"
 )
+_LANDS = {
+    "": "", "US": "U S ", "A": "Australian ", "AU": "Australian ", "C": "Canadian ",
+    "CA": "Canadian ", "NZ": "New Zealand ", "HK": "Hong Kong ",
+}  # fmt: skip
+_BARE_CENTS = re.compile(r"([$£€])\s?\.(\d\d)(?!\d)")
+_RUPEES = re.compile(r"\bRs\.?\s?(?=\d)")
+_BETWEEN = re.compile(r"(?<=[\dKMBkmbn])\s?[–-]\s?(?=[£$€]\d)")
 _MONEY_RANGE = re.compile(rf"([$£€])({WHOLE})\s?[–-]\s?\1?({WHOLE})(?![\d.])")
 _OLD_MONEY = re.compile(
     r"(?:£\s?((?:\d{1,3},)*\d+)\s?)?(?<![\w.])\b(\d{1,2})s\.?,?(?:\s?(\d{1,2})(½)?d\b\.?)?(?!\w)"
@@ -43,7 +52,10 @@ _AFTER_MONEY = re.compile(rf"(?<![\w.,])({WHOLE})(?:\.(\d+))?\s?([€£¥₹₽]
 
 def expand_money(draft: Draft) -> None:
     """Rewrite sums of money as words; the draft holds a figure."""
+    draft.rewrite("currency", _RUPEES, "₹")
     draft.rewrite("money", _MONEY_RANGE, _range)
+    draft.rewrite("range", _BETWEEN, " to ")
+    draft.rewrite("money", _BARE_CENTS, lambda m: _coins("0", m[2], m[1]))
     draft.rewrite("money", _POUNDS, _pounds)
     draft.rewrite("money", _OLD_MONEY, _old_money)
     draft.rewrite("money", _PENCE, _pence)
@@ -63,32 +75,33 @@ def _pounds(match: re.Match[str]) -> str:
     )
 
 
-def _coins(whole: str, fraction: str, sign: str) -> str:
+def _coins(whole: str, fraction: str, sign: str, land: str = "") -> str:
     one, many, small, smalls = _CURRENCY[sign]
     count = spell_number(whole)
-    name = one if count == "one" else many
+    name = land + (one if count == "one" else many)
     if not fraction or fraction == "00":
         return f"{count} {name}"
     if len(fraction) != 2:
-        return f"{amount(f'{whole}.{fraction}')} {many}"
+        return f"{amount(f'{whole}.{fraction}')} {land}{many}"
     rest = f"{cardinal(int(fraction))} {small if int(fraction) == 1 else smalls}"
     return rest if count == "zero" else f"{count} {name} and {rest}"
 
 
 def _money(match: re.Match[str]) -> str:
-    sign, whole, fraction = match[1], match[2], match[3] or ""
-    scale = SCALES.get(match[5] or "", match[6] or "")
-    noun = match[7]
+    sign, whole, fraction = match["sign"], match["whole"], match["fraction"] or ""
+    land = _LANDS[match["land"] or ""]
+    scale = SCALES.get((match["scale"] or "").lower(), match["count"] or "")
+    noun = match["noun"]
     if scale:
         count = amount(f"{whole}.{fraction}" if fraction else whole)
         name = _CURRENCY[sign][0 if noun else 1]
-        return f"{count} {scale} {name}" + (f" {noun}" if noun else "")
+        return f"{count} {scale} {land}{name}" + (f" {noun}" if noun else "")
     if noun and not fraction:
-        return f"{spell_number(whole)} {_CURRENCY[sign][0]} {noun}"
+        return f"{spell_number(whole)} {land}{_CURRENCY[sign][0]} {noun}"
     after = match.string[match.end() : match.end() + 2]
     if re.match(r"-[a-z]", after) and not fraction:
-        return f"{spell_number(whole)} {_CURRENCY[sign][0]}"
-    return _coins(whole, fraction, sign) + (f" {noun}" if noun else "")
+        return f"{spell_number(whole)} {land}{_CURRENCY[sign][0]}"
+    return _coins(whole, fraction, sign, land) + (f" {noun}" if noun else "")
 
 
 def _old_money(match: re.Match[str]) -> str | None:

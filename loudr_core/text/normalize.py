@@ -15,7 +15,7 @@ from loudr_core.text.calendar import expand_calendar
 from loudr_core.text.capitals import lower_capitals
 from loudr_core.text.characters import clean, sweep, tidy
 from loudr_core.text.draft import Draft, Mapping, Normalized
-from loudr_core.text.foreign import expand_numbers
+from loudr_core.text.figures import expand_numbers
 from loudr_core.text.measures import expand_fractions
 from loudr_core.text.money import expand_money
 from loudr_core.text.romans import expand_roman
@@ -28,7 +28,7 @@ _TERMINAL = re.compile(r"[.!?:;,—][\"')]*\Z")
 _ROUNDS = 5
 _AND = {
     "fr": "et", "de": "und", "es": "y", "it": "e", "pt": "e", "nl": "en", "sv": "och", "da": "og",
-    "no": "og", "fi": "ja", "pl": "i",
+    "no": "og", "fi": "ja", "pl": "i", "ru": "и",
 }  # fmt: skip
 
 

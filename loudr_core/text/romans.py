@@ -30,6 +30,7 @@ _SMALL = re.compile(
     re.IGNORECASE,
 )
 """References as older books print them: "vol. ii, chapter iv"."""
+_ENUMERATOR = re.compile(r"(?<!\w)\((i{1,3}|iv|vi{0,3}|ix|xi{1,3}|xiv|xv)\)")
 _WORLD_WAR = re.compile(r"\bWW(I{1,3})\b")
 _AFTER_KING = re.compile(
     rf"\b({'|'.join(sorted(MONARCHS))})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?(\.(?=,|\s+[a-z]))?"
@@ -68,6 +69,7 @@ def expand_roman(draft: Draft, *, heading: bool) -> None:
         draft.rewrite("roman", _HEADING, _heading)
         draft.rewrite("roman", _HEADING_LONG, _heading_long)
     draft.rewrite("roman", _SMALL, _small)
+    draft.rewrite("roman", _ENUMERATOR, lambda m: f"({cardinal(roman(m[1].upper()) or 0)})")
     if not _ANY.search(draft.text):
         return
     draft.rewrite("roman", _WORLD_WAR, lambda m: f"World War {_titled(m[1])}")

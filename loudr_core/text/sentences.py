@@ -8,15 +8,17 @@ import re
 
 import sentencex
 
-__all__ = ["ends_in_abbreviation", "split_sentences"]
+__all__ = ["ends_in_abbreviation", "goes_on_in_figures", "split_sentences"]
 
 _LIST_NUMBER = re.compile(r"\A\W*(?:\d{1,3}|[A-Za-z]|[ivxlcdmIVXLCDM]{1,6})[.)]\s*\Z")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|Capt|Lieut|Lt|Col|Gen|Maj|Sgt|Rev|Hon|St|Messrs|Mme|Mlle|Gov|Sen|Supt|Insp|"
     r"No|Nos|vol|Vol|vols|ch|chap|Chap|p|pp|fig|Fig|cf|viz|i\.e|e\.g|vs|ed|approx|ca|op|ibid)|\b[A-HJ-Z])\.\s*\Z"
 )
-_BEFORE_FIGURES = re.compile(r"(?:(?<![\w.])(?:c|ca|l|ll)|\d[ls])\.\s*\Z")
-"""A date's "circa", and pounds and shillings, before more figures."""
+_BEFORE_FIGURES = re.compile(
+    r"(?:(?<![\w.])(?:c|ca|l|ll)|\d[ls]|\d\s?(?:ft|lbs?|oz|yds?|cwt|st|hrs?|mins?))\.\s*\Z"
+)
+"""A date's "circa", and pounds, shillings and measures, before more figures."""
 _LOWER = re.compile(r"\A[\"'“”‘’»)\]]*\s*[^\W\d_A-Z]")
 _DANGLING = re.compile(r"\A[\s\"'“”‘’»)\].,;:!?…—–-]*\Z")
 
@@ -59,6 +61,11 @@ def ends_in_abbreviation(text: str) -> bool:
     return bool(_ABBREVIATION.search(text))
 
 
+def goes_on_in_figures(text: str, following: str) -> bool:
+    """Return whether a text and what follows it are one amount: "6 ft. " and "2 in."."""
+    return following[:1].isdigit() and bool(_BEFORE_FIGURES.search(text))
+
+
 def _library_ends(text: str, language: str) -> list[int]:
     pieces = sentencex.segment(language, text)
     ends = []
@@ -80,7 +87,7 @@ def _has_word(text: str) -> bool:
 def _belongs_before(previous: str, piece: str) -> bool:
     if _DANGLING.match(piece) or not _has_word(piece):
         return True
-    if _BEFORE_FIGURES.search(previous) and piece[:1].isdigit():
+    if goes_on_in_figures(previous, piece):
         return True
     if _LIST_NUMBER.match(previous) or _ABBREVIATION.search(previous):
         return True

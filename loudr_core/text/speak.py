@@ -16,6 +16,7 @@ __all__ = ["has_word", "line_starts", "speak", "unspoken"]
 _HEADINGS = frozenset({"title", "heading"})
 _CLOSERS = "\"')”’»“‘«"
 _SPACES = re.compile(r"\s+")
+_BROKEN_WORD = re.compile(r"[^\W\d_]-\Z")
 
 
 def has_word(text: str) -> bool:
@@ -87,6 +88,8 @@ def _joint(before: str, line: str, kind: BlockKind) -> str:
     if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—…"):
         return " "
     runs_on = line.lstrip(_CLOSERS + " ")[:1].islower()
+    if runs_on and _BROKEN_WORD.search(before):
+        return ""
     if kind in {"verse", "table"} or (kind == "list_item" and runs_on):
         return ", "
     return " " if runs_on else ". "

@@ -40,7 +40,8 @@ _SIGNS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("percent", re.compile(r"\s*%"), " percent"),
     ("degrees", re.compile(r"\s*°"), " degrees"),
     ("hash", re.compile(r"(?<!\w)#(?=\w)"), "hash "),
-    ("section", re.compile(r"§§?\s*"), " section "),
+    ("section", re.compile(r"§§\s*"), " sections "),
+    ("section", re.compile(r"§\s*"), " section "),
     ("paragraph", re.compile(r"¶\s*"), " paragraph "),
     ("copyright", re.compile(r"\s*©\s*"), " copyright "),
     ("pound-sign", re.compile(r"\s*℔\.?"), " pounds"),
@@ -52,6 +53,14 @@ _SIGNS: tuple[tuple[str, re.Pattern[str], str], ...] = (
     ("currency", re.compile(r"\s*¢"), " cent "),
     ("or", re.compile(r"(?<=[A-Za-z])\s?/\s?(?=[A-Za-z])"), " or "),
 )
+_NAMED = (
+    "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|May|"
+    "June|July|August|September|October|November|December"
+)
+_SPAN = re.compile(rf"\b({_NAMED})\s?[–-]\s?(?=(?:{_NAMED})\b)|(?<=\b[A-Z])–(?=[A-Z]\b)")
+_FACE = re.compile(r"(?<!\S)[:;]['-]?[()](?!\w)")
+_DOUBLE_PLUS = re.compile(r"(?<=\b[A-Z])\+\+(?!\w)")
+_SHARP = re.compile(r"\b([A-G])#(?!\w)")
 _FIRM = re.compile(r"(?<![\w&])([A-Z]{2,3})&([A-Z]{1,3})(?![\w&])")
 _AND_OR = re.compile(r"\band/or\b", re.IGNORECASE)
 _WITHOUT = re.compile(r"(?<!\w)(w/o|c/o|w/)(?!\w)")
@@ -93,8 +102,12 @@ def _spell(address: str) -> str:
 
 def expand_symbols(draft: Draft) -> None:
     """Rewrite signs that are said, such as & and %, as words."""
+    draft.rewrite("range", _SPAN, lambda m: f"{m[1] or ''} to ")
+    draft.rewrite("ornament", _FACE, "")
     if not _ANY.search(draft.text):
         return
+    draft.rewrite("plus", _DOUBLE_PLUS, " plus plus")
+    draft.rewrite("sharp", _SHARP, lambda m: f"{m[1]} sharp")
     draft.rewrite("letters", _FIRM, lambda m: f"{' '.join(m[1])} and {' '.join(m[2])}")
     draft.rewrite("or", _AND_OR, "and or")
     draft.rewrite(

@@ -1,6 +1,17 @@
 """English words that the rules of several modules look for or steer around."""
 
-__all__ = ["ACRONYMS", "BEFORE_SAINT", "COUNTABLES", "COUNTED", "MONARCHS", "SAINTS", "SHORT_WORDS"]
+import re
+
+__all__ = [
+    "ACRONYMS",
+    "ANSWERED",
+    "BEFORE_SAINT",
+    "COUNTABLES",
+    "COUNTED",
+    "MONARCHS",
+    "SAINTS",
+    "SHORT_WORDS",
+]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -11,10 +22,13 @@ ACRONYMS = _words(
     "ABC ADHD AI AIDS ATM BA BBC BC BCE CBS CCTV CD CE CEO CFO CIA CNN CPR CT CTO DC DIY DNA "
     "DVD EEG ER ESP ETA EU FBI FDR FM GDR GI GMT GP GPS HIV HMS HQ HR HTML IBM ICU ID IOU IQ "
     "IRA ITV JFK KGB KKK KO LA LAPD LSD MA MD MI MIA MP MPS MRI NASA NATO NB NBC NHS NY NYPD "
+    "AKA ECG EKG ESPN FAQ ISBN ISSN MIT SAS UCLA "
     "OCD OK OPEC PC PDF PHD PM POW PR PS PTSD RAC RAF RIP RNA RSVP SOS SS SUV SWAT TLC TNT TV "
     "UFO UK UN UNESCO UNICEF URL USA USS USSR VIP XL YMCA YWCA"
 )
 """Said by letters, or known to engines as they stand."""
+ANSWERED = re.compile(r"\b(?:say|says|said|saying|answer|answers|answered|replied)\s+['\"]?$", re.I)
+"""What ends before a "no." that is an answer and no number."""
 BEFORE_SAINT = _words(
     "And As At Big But By Dr For From Great He Her His In Is It Lady Little Miss Mount Mr Mrs "
     "My Near New Of Old On Or Our Saint She Sir So That The Then They This To Was We When "

@@ -222,3 +222,24 @@ def test_a_picture_of_the_first_letter(alt: str, text: str, marked: list[str]) -
     body = f'<p><img src="w.png" alt="{alt}"/>hen he</p>'
     assert fold(body).text == text
     assert [found for found, _ in marks(body, "alt")] == marked
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("10<sup>6</sup> men", "10 6 men"),
+        ("3<sup>1</sup>/<sub>2</sub> cups", "3 1/2 cups"),
+        ("H<sub>2</sub>O", "H2O"),
+        ("2<sup>nd</sup>", "2nd"),
+        ("<sup>14</sup>C", "14C"),
+        ("10 <sup>6</sup>", "10 6"),
+        ("1<b>0</b>", "10"),
+    ],
+)
+def test_a_raised_figure_does_not_lengthen_a_number(body: str, text: str) -> None:
+    assert fold(f"<p>{body}</p>").text == text
+
+
+def test_a_raised_figure_behind_a_year_calls_a_note() -> None:
+    assert marks("<p>In 1914<sup>2</sup> and 10<sup>6</sup>.</p>", "note_ref") == [("2", "")]
+    assert marks("<p>5,1914<sup>2</sup> 1914<sup>*</sup></p>", "note_ref") == [("*", "")]

@@ -272,6 +272,22 @@ def test_short_items_that_share_a_segment_are_parted():
     assert spoken(result) == ["eggs, milk"]
 
 
+def test_a_word_broken_at_a_line_is_one_word():
+    result = plan(make_book(("One", [p("The self-\nmade man."), p("An end.")], {})))
+    assert spoken(result)[0].startswith("The self-made man.")
+
+
+@pytest.mark.parametrize(
+    "amount", ["of £2 10s. 6d. a year", "of 6 ft. 2 in. at least", "from 2001–05 in all"]
+)
+def test_a_cut_parts_no_amount(amount):
+    sentence = f"They had counted a good deal {amount}, as they said, and were glad of it."
+    for limit in range(60, 120):
+        options = TextOptions(max_characters=limit, target_characters=limit)
+        for segment in plan(make_book(("One", [p(sentence)], {})), options).segments:
+            assert not segment.text.rstrip().endswith(("10s.", "ft.", "–"))
+
+
 def test_tables_code_and_captions_follow_their_policies():
     blocks = [("table", "a b", {}), ("code", "x = 1", {}), ("caption", "A map", {}), p("Text.")]
     result = plan(make_book(("One", blocks, {})))
