@@ -266,8 +266,7 @@ def _settings(
 
 
 def _options(language: str, cover: Path | None, **more: Any) -> Any:
-    from loudr_core.render.book import RenderOptions
-    from loudr_core.render.planning import AboutBook
+    from loudr_core.render.options import AboutBook, RenderOptions
 
     return RenderOptions(about=AboutBook(language=language, cover=cover), **more)
 
@@ -293,8 +292,7 @@ def main() -> None:
     # Our threads share the cores already; a numerical library's own would only fight them.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    from loudr_core.errors import LoudrError
-    from loudr_core.render.speak import Interrupted
+    from loudr_core.errors import Interrupted, LoudrError
 
     try:
         code = app(standalone_mode=False)

@@ -4,13 +4,17 @@ A flow's parameters are plain JSON; engine processes, store handles and progress
 starts a flow in this process registers the render first; a flow that finds none opens its own.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from loudr_core.render.book import BookRender
-from loudr_core.render.result import RenderResult
+if TYPE_CHECKING:
+    from loudr_core.render.book import BookRender
+    from loudr_core.render.result import RenderResult
 
 __all__ = ["LiveRender", "find", "note_run", "recorded", "registered", "result_of"]
 

@@ -7,6 +7,8 @@ with it, as Prometheus expects; truth over nights is in the store and the events
 The only importer of prometheus-client, which the extra `metrics` brings.
 """
 
+from __future__ import annotations
+
 import logging
 import threading
 import weakref
@@ -14,12 +16,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from loudr_core.errors import ConfigError, LoudrError
-from loudr_core.render.book import BookRender
-from loudr_core.render.progress import Counts, Progress
-from loudr_core.render.speak import Interrupted
+from loudr_core.errors import ConfigError, Interrupted, LoudrError
+
+if TYPE_CHECKING:  # a second of imports; engine processes are started before it
+    from loudr_core.render.book import BookRender
+    from loudr_core.render.progress import Counts, Progress
 
 __all__ = ["RenderMetrics", "count_book", "count_finding", "counting", "observe", "serve"]
 
@@ -30,7 +33,7 @@ logger = logging.getLogger(__name__)
 class _Watched:
     label: str
     progress: Progress
-    render: "weakref.ref[BookRender]"
+    render: weakref.ref[BookRender]
     ended: bool = False
 
     @property

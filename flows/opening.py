@@ -1,4 +1,9 @@
-"""Open what a render needs, in the order in which it takes time: engine processes first."""
+"""Open what a render needs, in the order in which it takes time: engine processes first.
+
+The stages of a book are imported when one is opened, while the engines load their models.
+"""
+
+from __future__ import annotations
 
 import logging
 import os
@@ -7,24 +12,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
 from flows import metrics
 from flows.configuration import Settings
-from flows.execution.campaign import Terms
-from flows.execution.pool import ShardPool
-from flows.execution.shard_runs import PrefectRuns
 from flows.home import make_home, ready_home
-from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
-from loudr_core.render.planning import StoredPlan
-from loudr_core.render.reconcile import ReconcileRule
 from loudr_core.settings import Profile
 from loudr_core.speech.registry import engine_limits
 from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import EnginePool, worker_count
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
+
+if TYPE_CHECKING:
+    from flows.execution.campaign import Terms
+    from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
+    from loudr_core.render.planning import StoredPlan
 
 __all__ = ["engine_pool", "engine_spec", "open_render", "open_settings_store", "pool_size"]
 
@@ -64,6 +69,9 @@ def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterato
     """
     spec = engine_spec(settings.profile, store)
     if settings.executor == "pool":
+        from flows.execution.pool import ShardPool
+        from flows.execution.shard_runs import PrefectRuns
+
         runs = PrefectRuns(settings.pool.deployment)
         with ShardPool(spec, store, runs=runs, terms=_terms(settings)) as shards:
             yield shards
@@ -74,6 +82,9 @@ def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterato
 
 
 def _terms(settings: Settings) -> Terms:
+    from flows.execution.campaign import Terms
+    from loudr_core.render.reconcile import ReconcileRule
+
     chosen = settings.pool
     rule = ReconcileRule(stall_s=chosen.stall_s, start_s=chosen.start_s, attempts=chosen.attempts)
     return Terms(rule=rule, shard_audio_s=chosen.shard_audio_s)
@@ -89,6 +100,9 @@ def open_render(
     cancel: threading.Event | None = None,
 ) -> BookRender:
     """Return the stages of one book over an open store and started engine processes."""
+    from flows.execution.pool import ShardPool
+    from loudr_core.render.book import BookRender
+
     shards = pool.for_book() if isinstance(pool, ShardPool) else None
     render = BookRender(
         book,

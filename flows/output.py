@@ -1,11 +1,14 @@
 """What commands print: JSON for machines, tables for people, numbers that read well."""
 
+from __future__ import annotations
+
 import json
 import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,7 +16,9 @@ from rich.table import Table
 
 from loudr_core.errors import LoudrError
 from loudr_core.findings import Finding
-from loudr_core.jobs.plan import Plan
+
+if TYPE_CHECKING:
+    from loudr_core.jobs.plan import Plan
 
 __all__ = [
     "command_line",

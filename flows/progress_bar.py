@@ -1,17 +1,21 @@
 """The live line of a render: segments done, speed, time left. Plain lines where nobody watches."""
 
+from __future__ import annotations
+
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from flows.output import console, counted, duration, speed
-from loudr_core.render.book import BookRender
-from loudr_core.render.progress import Counts
+
+if TYPE_CHECKING:
+    from loudr_core.render.book import BookRender
+    from loudr_core.render.progress import Counts
 
 __all__ = ["Bar", "progress_bar"]
 

@@ -22,6 +22,7 @@ __all__ = [
     "BundleError",
     "ConfigError",
     "DeviceError",
+    "Interrupted",
     "LoudrError",
     "PublishError",
     "QualityError",
@@ -29,6 +30,10 @@ __all__ = [
     "StoreUnavailable",
     "SynthesisError",
 ]
+
+
+class Interrupted(Exception):
+    """The render was asked to stop; what is finished stays finished. No error: exit code 130."""
 
 
 class LoudrError(Exception):

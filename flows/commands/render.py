@@ -1,8 +1,11 @@
 """`loudr render`: engine processes first, the Prefect server beside them, then the flow.
 
 The slow starts overlap: while the API server comes up, the book is planned and its first segments
-are spoken already. The flow then finds them in the store.
+are spoken already. The flow then finds them in the store. What reads, plans and masters a book is
+imported while the engines load, too.
 """
+
+from __future__ import annotations
 
 import json
 import os
@@ -15,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
@@ -35,13 +38,13 @@ from flows.output import (
 )
 from flows.progress_bar import progress_bar
 from loudr_core.book.read import SUFFIXES, there
-from loudr_core.errors import BookError, ConfigError, LoudrError
-from loudr_core.jobs.plan import Plan
-from loudr_core.render.book import BookRender, RenderOptions
-from loudr_core.render.destination import open_destination
-from loudr_core.render.planning import StoredPlan
-from loudr_core.render.result import RenderResult
-from loudr_core.render.speak import Interrupted
+from loudr_core.errors import BookError, ConfigError, Interrupted, LoudrError
+
+if TYPE_CHECKING:
+    from loudr_core.jobs.plan import Plan
+    from loudr_core.render.book import BookRender, RenderOptions
+    from loudr_core.render.planning import StoredPlan
+    from loudr_core.render.result import RenderResult
 
 __all__ = ["BOOK_KINDS", "book_files", "run", "run_sources"]
 
@@ -79,6 +82,8 @@ def run_sources(
 ) -> int:
     """Render files, or plans that lie in the store, as `run` does."""
     if dest is not None:
+        from loudr_core.render.destination import open_destination
+
         open_destination(dest)  # one that will not do is known now, and not after a night
     cancel = threading.Event()
     codes: list[int] = []

@@ -1,11 +1,16 @@
 """Run a render's stages in this process, without Prefect: notebooks, tests, debugging."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flows import metrics
 from flows.execution.protocol import OnStage
-from loudr_core.render.book import BookRender
-from loudr_core.render.result import RenderResult
+
+if TYPE_CHECKING:
+    from loudr_core.render.book import BookRender
+    from loudr_core.render.result import RenderResult
 
 __all__ = ["Inline"]
 

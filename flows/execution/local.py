@@ -23,8 +23,7 @@ from flows.api_server import ApiServer
 from flows.execution.inline import Inline
 from flows.execution.protocol import OnStage
 from flows.home import ready_home
-from loudr_core.errors import DeviceError, LoudrError
-from loudr_core.render.speak import Interrupted
+from loudr_core.errors import DeviceError, Interrupted, LoudrError
 
 if TYPE_CHECKING:
     from loudr_core.render.book import BookRender

@@ -1,11 +1,14 @@
 """What an execution is: a way to run the stages of a planned book."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from loudr_core.render.book import BookRender
-from loudr_core.render.result import RenderResult
+if TYPE_CHECKING:
+    from loudr_core.render.book import BookRender
+    from loudr_core.render.result import RenderResult
 
 __all__ = ["Execution", "OnStage"]
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -25,8 +25,8 @@ from loudr_core.render.deliver import gap_findings, write_book
 from loudr_core.render.finish import Mastered, master_book, refuse_gaps, refuse_unreadable
 from loudr_core.render.layout import ChapterLayout, layout_book, layout_chapter
 from loudr_core.render.measure import measure_chapter
+from loudr_core.render.options import RenderOptions
 from loudr_core.render.planning import (
-    AboutBook,
     StoredPlan,
     chapters_wanted,
     open_plan,
@@ -60,37 +60,6 @@ class EnginePoolLike(OrderPool, Protocol):
     def info(self, timeout_s: float | None = None) -> EngineInfo:
         """Return what the engine is, once a process has loaded it; TimeoutError before that."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenderOptions:
-    """How a book is rendered, apart from how it sounds.
-
-    Parameters
-    ----------
-    chapters : frozenset of int, or None
-        Numbers of the chapters wanted; all when None.
-    allow_gaps : bool
-        Finish the book although a segment has no audio, and say so in the file.
-    replan : bool
-        Make the plan again.
-    workers : int
-        Engine processes, and threads of the stages after them.
-    profile_name : str
-        What people call the profile; it tells files of one book apart.
-    about : AboutBook
-        What is said of the book from outside; counts when the plan is made from a file.
-    overwrite : bool
-        Replace another book's file of the same name.
-    """
-
-    chapters: frozenset[int] | None = None
-    allow_gaps: bool = False
-    replan: bool = False
-    workers: int = 1
-    profile_name: str = ""
-    about: AboutBook = field(default_factory=AboutBook)
-    overwrite: bool = False
 
 
 class BookRender:

@@ -6,11 +6,10 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from loudr_core.errors import PublishError
 from loudr_core.findings import Finding
-from loudr_core.publish.m4b import Written
 from loudr_core.publish.naming import SOMEBODY, NameWish, Owner, choose_name, renamed
 from loudr_core.publish.tags import read_owner
 from loudr_core.refusals import explain
@@ -18,10 +17,13 @@ from loudr_core.store.address import object_url
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
 
+if TYPE_CHECKING:  # a library of codecs, and a destination is opened before anything else
+    from loudr_core.publish.m4b import Written
+
 __all__ = ["Delivered", "Destination", "Folder", "StorePrefix", "open_destination"]
 
 Guard = Callable[[Path], None]
-Write = Callable[[Path, Guard | None], Written]
+Write = Callable[[Path, Guard | None], "Written"]
 """Writes the file at a path, asking the guard once when nobody else can."""
 
 _TRIES = 8
@@ -40,7 +42,7 @@ class Delivered:
         That it could not have its plain name.
     """
 
-    written: Written
+    written: "Written"
     where: str
     findings: tuple[Finding, ...]
 

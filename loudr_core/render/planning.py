@@ -20,6 +20,7 @@ from loudr_core.jobs.plan import (
 )
 from loudr_core.jobs.table import Job
 from loudr_core.publish.cover import prepare_cover
+from loudr_core.render.options import AboutBook
 from loudr_core.settings import Profile
 from loudr_core.speech.wire import EngineInfo
 from loudr_core.store.protocol import ObjectStore
@@ -36,22 +37,6 @@ __all__ = [
     "source_key",
     "speaker_of",
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AboutBook:
-    """What a person says of a book that it does not say itself, or says wrongly.
-
-    Parameters
-    ----------
-    language : str
-        BCP 47 tag, or a word for a language that books use; empty for what the book says.
-    cover : Path, optional
-        A JPEG or PNG.
-    """
-
-    language: str = ""
-    cover: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,9 @@ from queue import SimpleQueue
 
 from loudr_core.errors import LoudrError
 from loudr_core.speech.backlog import Task, failure_of
+from loudr_core.speech.choosing import choose, store_choice
 from loudr_core.speech.orders import Outcome, TakeResult
-from loudr_core.speech.takes import NewTake, choose, store_choice, store_take
+from loudr_core.speech.takes import NewTake, store_take
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = ["Filing"]

@@ -1,4 +1,4 @@
-"""Takes on their way to the store and back, and the rule that chooses among them.
+"""Takes on their way to the store and back.
 
 A take is inspected as the 24-bit samples that are stored, so a take just made and a take read back
 get the same findings. Its result row travels in the FLAC's tags; what the engine itself found is
@@ -7,7 +7,6 @@ kept apart there, since the detectors' findings are made anew under every policy
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
@@ -26,24 +25,20 @@ from loudr_core.audio.trim import TrimRule
 from loudr_core.canonical import canonical_json, digest
 from loudr_core.errors import StoreError
 from loudr_core.findings import Finding
-from loudr_core.speech.orders import Attempt, Choice, Order, TakeResult, audio_key
+from loudr_core.speech.orders import Attempt, Order, TakeResult, audio_key
 from loudr_core.speech.wire import result_from_json, result_to_json
 from loudr_core.store.protocol import ObjectStore
 
 __all__ = [
     "NewTake",
-    "choose",
-    "failed_choice",
     "load_take",
     "new_take",
-    "store_choice",
     "store_take",
     "take_fingerprint",
 ]
 
 _RESULT_TAG = "loudr_result"
 _ENGINE_FINDINGS_TAG = "loudr_engine_findings"
-_SEVERITIES = ("error", "warning")
 
 _log = logging.getLogger(__name__)
 
@@ -180,53 +175,6 @@ def store_take(store: ObjectStore, take: NewTake) -> TakeResult:
     )
 
 
-def choose(order: Order, results: Sequence[TakeResult]) -> Choice:
-    """Return the choice among the takes made of an order.
-
-    The first take without an error finding counts. Without one it is the take with the fewest error
-    findings, then the fewest warnings, then the lowest attempt, and the choice is suspect. Without
-    any take the choice is failed, with the last attempt's error.
-    """
-    made = [result for result in results if result.status != "failed"]
-    if not made:
-        error = next((result.error for result in reversed(results) if result.error), "no attempt")
-        findings = tuple(finding for result in results[-1:] for finding in result.findings)
-        return replace(failed_choice(order, error), findings=findings)
-    best = min(made, key=_badness)
-    return Choice(
-        job_key=order.job_key,
-        status="suspect" if _count(best, "error") else "ok",
-        take_key=best.take_key,
-        attempt=best.attempt,
-        seed=best.seed,
-        n_samples=best.n_samples,
-        sample_rate_hz=best.sample_rate_hz,
-        pcm_sha256=best.pcm_sha256,
-        findings=best.findings,
-    )
-
-
-def failed_choice(order: Order, error: str) -> Choice:
-    """Return the choice of an order that came to nothing."""
-    return Choice(
-        job_key=order.job_key,
-        status="failed",
-        take_key="",
-        attempt=-1,
-        seed=0,
-        n_samples=0,
-        sample_rate_hz=0,
-        pcm_sha256="",
-        findings=(),
-        error=error,
-    )
-
-
-def store_choice(store: ObjectStore, order: Order, choice: Choice) -> None:
-    """Write a choice; from then on the segment is finished, unless the choice is failed."""
-    store.put(order.choice_key, canonical_json(choice.as_dict()))
-
-
 def _inspected(
     samples: Mono, sample_rate_hz: int, order: Order, policy: DetectorPolicy
 ) -> tuple[Finding, ...]:
@@ -241,12 +189,3 @@ def _inspected(
 
 def _status(findings: tuple[Finding, ...]) -> Literal["ok", "suspect"]:
     return "suspect" if any(finding.severity == "error" for finding in findings) else "ok"
-
-
-def _badness(result: TakeResult) -> tuple[int, int, int]:
-    errors, warnings = (_count(result, severity) for severity in _SEVERITIES)
-    return (errors, warnings, result.attempt)
-
-
-def _count(result: TakeResult, severity: str) -> int:
-    return sum(finding.severity == severity for finding in result.findings)

@@ -24,9 +24,9 @@ from typing import Any
 
 from loudr_core.errors import DeviceError, LoudrError
 from loudr_core.speech.child import Child, Ticket
+from loudr_core.speech.choosing import failed_choice, store_choice
 from loudr_core.speech.orders import Order, Outcome
 from loudr_core.speech.protocol import EngineLimits
-from loudr_core.speech.takes import failed_choice, store_choice
 from loudr_core.speech.wire import (
     EngineInfo,
     EngineSpec,

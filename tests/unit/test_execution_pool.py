@@ -19,10 +19,10 @@ from loudr_core.errors import ConfigError, DeviceError, LoudrError, StoreUnavail
 from loudr_core.render.reconcile import ReconcileRule
 from loudr_core.render.shard import found_outcome, run_order, speak_shard
 from loudr_core.render.shard_files import Journal, read_orders, write_info
+from loudr_core.speech.choosing import failed_choice, store_choice
 from loudr_core.speech.limits import FAKE
 from loudr_core.speech.orders import Attempt, Order, Outcome, audio_key
 from loudr_core.speech.protocol import VoiceInfo
-from loudr_core.speech.takes import failed_choice, store_choice
 from loudr_core.speech.wire import EngineInfo, EngineSpec
 from loudr_core.testing import MemoryStore
 

@@ -19,10 +19,10 @@ from loudr_core.render.shard_files import (
     write_info,
     write_orders,
 )
+from loudr_core.speech.choosing import failed_choice, store_choice
 from loudr_core.speech.limits import FAKE
 from loudr_core.speech.orders import Attempt, Choice, Order, Outcome, audio_key
 from loudr_core.speech.protocol import VoiceInfo
-from loudr_core.speech.takes import failed_choice, store_choice
 from loudr_core.speech.wire import EngineInfo, EngineSpec
 from loudr_core.testing import MemoryStore
 

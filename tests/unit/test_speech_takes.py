@@ -5,7 +5,7 @@ import pytest
 
 from loudr_core.audio.detectors import DetectorPolicy
 from loudr_core.findings import Finding
-from loudr_core.speech import takes
+from loudr_core.speech import choosing, takes
 from loudr_core.speech.orders import Attempt, Order, TakeResult, audio_key
 from loudr_core.testing import MemoryStore
 
@@ -154,13 +154,13 @@ def row(attempt: int, *severities: str, status: str = "suspect") -> TakeResult:
     ],
 )
 def test_the_least_bad_take_is_chosen(rows: list[TakeResult], attempt: int, status: str) -> None:
-    choice = takes.choose(ORDER, rows)
+    choice = choosing.choose(ORDER, rows)
     assert (choice.attempt, choice.status) == (attempt, status)
     assert choice.take_key == ATTEMPTS[attempt].take_key
 
 
 def test_without_any_take_the_choice_is_failed() -> None:
-    choice = takes.choose(ORDER, [row(0, status="failed"), row(1, status="failed")])
+    choice = choosing.choose(ORDER, [row(0, status="failed"), row(1, status="failed")])
     assert (choice.status, choice.take_key, choice.error) == ("failed", "", "error 1")
 
 
