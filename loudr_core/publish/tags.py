@@ -61,8 +61,10 @@ class Tags:
         For a list, and in full. Without the short one the start of the long one serves.
     series, series_part : str
         The part is a number in most books, and `1.5` or `2-3` in some.
-    voice, engine, producer : str
-        Who spoke, with what, made by which program: `heart`, `embedded`, `loudr 0.1.0`.
+    voices : tuple of (str, str)
+        Who spoke, each with what: `heart`, `embedded`.
+    producer : str
+        Made by which program: `loudr 0.1.0`.
     gaps : tuple of str
         One line for each passage that is missing from the audio.
     owner : Owner, optional
@@ -84,17 +86,17 @@ class Tags:
     isbn: str = ""
     asin: str = ""
     genre: str = "Audiobook"
-    voice: str = ""
-    engine: str = ""
+    voices: tuple[tuple[str, str], ...] = ()
     producer: str = "loudr"
     gaps: tuple[str, ...] = ()
     owner: Owner | None = None
 
     def comment(self) -> str:
         """Return the comment: that the voice is synthetic, whose it is, and what is missing."""
-        who = f": {self.voice}" if self.voice else ""
-        how = f" ({self.engine})" if self.engine else ""
-        text = f"Narrated by a synthetic voice{who}{how}. Made with {self.producer}."
+        told = [f"{voice} ({engine})" if engine else voice for voice, engine in self.voices]
+        what = "synthetic voices" if len(told) > 1 else "a synthetic voice"
+        who = f": {', '.join(told)}" if told else ""
+        text = f"Narrated by {what}{who}. Made with {self.producer}."
         if self.gaps:
             count = len(self.gaps)
             what = "1 passage is" if count == 1 else f"{count} passages are"

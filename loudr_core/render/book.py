@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from loudr_core.audio.loudness import LoudnessState
+from loudr_core.audio.resample import resampler_build
 from loudr_core.errors import StoreError
 from loudr_core.findings import Finding
 from loudr_core.jobs.choices import pcm_digest
@@ -21,6 +22,7 @@ from loudr_core.jobs.orders import Shard, cut_shards, make_orders
 from loudr_core.jobs.overrides import read_overrides
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import Job
+from loudr_core.render.casting import CastPools, OrderPool
 from loudr_core.render.deliver import gap_findings, write_book
 from loudr_core.render.finish import Mastered, master_book, refuse_gaps, refuse_unreadable
 from loudr_core.render.layout import ChapterLayout, layout_book, layout_chapter
@@ -33,12 +35,11 @@ from loudr_core.render.planning import (
     policy_of,
 )
 from loudr_core.render.progress import Progress
-from loudr_core.render.result import RenderedFile, RenderResult, SegmentCounts
+from loudr_core.render.result import RenderedFile, RenderResult, SegmentCounts, voice_rows
 from loudr_core.render.results import file_result, part_of
 from loudr_core.render.speak import (
     CANARY_SEGMENTS,
     Interrupted,
-    OrderPool,
     ShardResult,
     Speaking,
 )
@@ -77,6 +78,8 @@ class BookRender:
     options : RenderOptions
     cancel : threading.Event
         Set to stop: stages then raise `Interrupted`.
+    cast : mapping of str to EnginePoolLike, optional
+        For each voice of the profile beside the narrator's, by its name, what speaks it.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class BookRender:
         pool: EnginePoolLike,
         options: RenderOptions,
         cancel: threading.Event,
+        cast: Mapping[str, EnginePoolLike] | None = None,
     ) -> None:
         self.source = source
         self.profile = profile
@@ -96,7 +100,7 @@ class BookRender:
         self.cancel = cancel
         self.progress = Progress()
         self.stage_s: dict[str, float] = {}
-        self._pool = pool
+        self._pools: dict[str, EnginePoolLike] = {"": pool, **(cast or {})}
         self._lock = threading.RLock()
         self._planned: _Planned | None = None
         self._mastered: Mastered | None = None
@@ -139,13 +143,16 @@ class BookRender:
             return self._planned.plan
 
     def _make_plan(self) -> "_Planned":
-        info = self._engine_info()
+        self.profile.cast_rules()  # what cannot be meant is known before an engine is loaded
+        infos = {name: self._engine_info(pool) for name, pool in self._pools.items()}
+        info = infos.pop("")
         plan, every = open_plan(
             self.source,
             profile=self.profile,
             profile_name=self.options.profile_name,
             about=self.options.about,
             info=info,
+            cast=infos,
             store=self.store,
             replan=self.options.replan,
         )
@@ -154,19 +161,29 @@ class BookRender:
         orders = make_orders(
             plan,
             jobs,
-            policy_digest=policy_of(self.profile, info).digest(),
+            policy_digest={
+                name: policy_of(self.profile, each).digest()
+                for name, each in {"": info, **infos}.items()
+            },
             attempts=self.profile.attempts,
             overrides=read_overrides(self.store, plan, every),
         )
+        pools = CastPools(self._pools, plan, jobs)
         speaking = Speaking(
             plan,
             orders,
             store=self.store,
-            pool=self._pool,
+            pool=pools,
             progress=self.progress,
             cancel=self.cancel,
+            engine_of=pools.engine_of,
         )
-        shards = cut_shards(orders, workers=self.options.workers, canary=CANARY_SEGMENTS)
+        shards = cut_shards(
+            orders,
+            workers=self.options.workers,
+            canary=CANARY_SEGMENTS,
+            engine_of=pools.engine_of,
+        )
         return _Planned(
             plan=plan,
             chapters=None if chapters is None else tuple(sorted(chapters)),
@@ -176,11 +193,11 @@ class BookRender:
             shards=shards,
         )
 
-    def _engine_info(self) -> EngineInfo:
-        """Wait for the engine, which takes minutes to load at worst, unless stopped."""
+    def _engine_info(self, pool: EnginePoolLike) -> EngineInfo:
+        """Wait for an engine, which takes minutes to load at worst, unless stopped."""
         while not self.cancel.is_set():
             try:
-                return self._pool.info(_POLL_S)
+                return pool.info(_POLL_S)
             except TimeoutError:
                 continue
         raise Interrupted
@@ -207,7 +224,7 @@ class BookRender:
 
     @property
     def shards(self) -> Sequence[Shard]:
-        """The shards of the plan, in book order."""
+        """The shards of the plan, engine by engine, in book order."""
         return self._need().shards
 
     def last_shards(self) -> dict[int, int]:
@@ -367,6 +384,9 @@ class BookRender:
             findings=(*findings, *gap_findings(mastered.layout), *said),
             stage_s={name: round(value, 3) for name, value in self.stage_s.items()},
             chapters=self._need().chapters,
+            voices=voice_rows(plan, [chapter.number for chapter in mastered.layout.chapters]),
+            sample_rate_hz=mastered.layout.sample_rate_hz,
+            resampler=resampler_build() if mastered.layout.resampled else "",
         )
 
     def _need(self) -> "_Planned":

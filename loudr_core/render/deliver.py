@@ -176,6 +176,8 @@ def _cover(plan: Plan, store: ObjectStore) -> tuple[Cover | None, list[Finding]]
 
 def _tags(plan: Plan, layout: BookLayout, owner: Owner) -> Tags:
     said = plan.metadata
+    heard = plan.heard(chapter.number for chapter in layout.chapters)
+    names = list(dict.fromkeys(each.voice for each in heard))
     identifiers = said["identifiers"]
     gaps = [
         f"{gap.segment_id} at {gap.at_sample / layout.sample_rate_hz:.1f} s" for gap in layout.gaps
@@ -183,7 +185,7 @@ def _tags(plan: Plan, layout: BookLayout, owner: Owner) -> Tags:
     return Tags(
         title=said["title"],
         authors=tuple(said["authors"]),
-        narrator=f"{plan.voice} (synthetic voice)",
+        narrator=f"{', '.join(names)} (synthetic voice{'s' if len(names) > 1 else ''})",
         language=said["language"],
         date=said["date"],
         subtitle=said["subtitle"],
@@ -194,8 +196,7 @@ def _tags(plan: Plan, layout: BookLayout, owner: Owner) -> Tags:
         series_part=said["series_part"],
         isbn=identifiers.get("isbn", ""),
         asin=identifiers.get("asin", ""),
-        voice=plan.voice,
-        engine=plan.engine,
+        voices=tuple(dict.fromkeys((each.voice, each.engine) for each in heard)),
         producer=f"loudr {version('loudr')}",
         gaps=tuple(gaps),
         owner=owner,

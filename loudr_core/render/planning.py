@@ -1,8 +1,10 @@
 """From a book, or from a plan that lies in the store already, to what is to be spoken."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from loudr_core.audio.policy import DetectorPolicy
@@ -10,17 +12,19 @@ from loudr_core.book.languages import language_tag
 from loudr_core.book.model import Book, Cover
 from loudr_core.book.read import read_book
 from loudr_core.errors import BookError, ConfigError, StoreError
+from loudr_core.jobs.casting import Speaker
 from loudr_core.jobs.plan import (
     Plan,
     PlanRequest,
-    Speaker,
     check_fingerprint,
     load_plan,
     plan_book,
 )
 from loudr_core.jobs.table import Job
 from loudr_core.publish.cover import prepare_cover
+from loudr_core.render.casting import cast_of
 from loudr_core.render.options import AboutBook
+from loudr_core.render.reading import phoneme_source
 from loudr_core.settings import Profile
 from loudr_core.speech.wire import EngineInfo
 from loudr_core.store.protocol import ObjectStore
@@ -56,8 +60,16 @@ def open_plan(
     info: EngineInfo,
     store: ObjectStore,
     replan: bool,
+    cast: Mapping[str, EngineInfo] = MappingProxyType({}),
 ) -> tuple[Plan, list[Job]]:
     """Return the plan of a book and all its jobs, made now if it is not there.
+
+    Parameters
+    ----------
+    info : EngineInfo
+        Of the narrator's engine.
+    cast : mapping of str to EngineInfo
+        Of each other voice's, by its name in the profile.
 
     Raises
     ------
@@ -66,11 +78,14 @@ def open_plan(
     BundleError
         The stored plan was made for other weights or another machine class.
     ConfigError
-        The voice is not there, or the language is none.
+        A voice is not there, the language is none, or a rule of the cast does not fit the book.
     StoreError
         A stored plan is damaged or gone.
     """
     speaker = speaker_of(info, profile.voice)
+    others = {
+        name: speaker_of(cast[name], profile.voice_profile(name).voice) for name in profile.voices
+    }
     if isinstance(source, StoredPlan):
         loaded = load_plan(store, source.book_id, source.plan_id)
         if loaded is None:
@@ -78,11 +93,16 @@ def open_plan(
                 f"plan {source.plan_id} of {source.book_id} is gone: render the book's file again",
                 book=source.book_id,
             )
-        check_fingerprint(loaded[0], speaker.fingerprint)
+        for name, each in {"": speaker, **others}.items():
+            check_fingerprint(loaded[0], each.fingerprint, name)
         return loaded
     book, given = read_as_told(source, about)
+    names = {each.fingerprint: name for name, each in {**others, "": speaker}.items()}
+    phonemes = phoneme_source(about.phonemes, profile, names)
+    if phonemes.table is not None:
+        given["phonemes"] = phonemes.table.digest()
     request = PlanRequest(
-        profile=resolved(profile, speaker),
+        profile=resolved(profile, speaker, others),
         text=profile.text_options(
             max_characters=speaker.max_characters,
             target_characters=speaker.target_characters,
@@ -94,6 +114,12 @@ def open_plan(
         policy_digest=policy_of(profile, info).digest(),
         profile_name=profile_name,
         given=given,
+        cast=cast_of(
+            profile, others, {name: policy_of(profile, cast[name]).digest() for name in others}
+        ),
+        rules=profile.cast_rules(),
+        sample_rate_hz=profile.output.sample_rate_hz,
+        phonemes=phonemes,
     )
     plan, jobs = plan_book(book, request, store, replan=replan)
     key = source_key(plan, source.suffix)
@@ -189,6 +215,8 @@ def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:
         max_characters=info.limits.max_characters,
         target_characters=info.limits.target_characters,
         seconds_per_character=info.limits.seconds_per_character,
+        phonemes=info.limits.phonemes,
+        unread=info.limits.unread,
     )
 
 
@@ -198,10 +226,21 @@ def policy_of(profile: Profile, info: EngineInfo) -> DetectorPolicy:
     return DetectorPolicy.from_dict({**calibrated, **profile.detectors})
 
 
-def resolved(profile: Profile, speaker: Speaker) -> dict[str, Any]:
-    """Return the whole of a profile as JSON holds it, with the voice named.
+def resolved(
+    profile: Profile, speaker: Speaker, cast: Mapping[str, Speaker] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the whole of a profile as JSON holds it, with its voices named.
 
     What decides how takes are judged, levelled and written is part of it: the takes have keys of
     their own and are shared between plans, and whoever comes back to a plan finds all of it.
     """
-    return {**profile.model_dump(mode="json"), "voice": speaker.voice}
+    said = {**profile.model_dump(mode="json"), "voice": speaker.voice}
+    # A profile that says nothing of these is what it was before there were any.
+    for name in ("pronunciations", "voices", "cast"):
+        if not said[name]:
+            del said[name]
+    if profile.output.sample_rate_hz is None:
+        del said["output"]["sample_rate_hz"]
+    for name, other in cast.items():
+        said["voices"][name]["voice"] = other.voice
+    return said

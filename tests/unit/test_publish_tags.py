@@ -25,8 +25,7 @@ FULL = Tags(
     series_part="2",
     isbn="9780141439976",
     asin="B002RKSXXX",
-    voice="heart",
-    engine="embedded",
+    voices=(("heart", "embedded"),),
     producer="loudr 0.1.0",
 )
 
