@@ -6,11 +6,13 @@ flushed to the disk before it gets its name, so a power cut leaves no empty obje
 
 import contextlib
 import errno
+import itertools
 import os
+import secrets
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from loudr_core.errors import StoreError
@@ -51,6 +53,8 @@ class LocalStore:
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
         self._aside = self._root / ".tmp"
+        # Names of files aside: no two stores, processes or threads on any machine give the same.
+        self._mine, self._written = secrets.token_hex(8), itertools.count()
         self.url = str(self._root)
         with self._mapped("open", self._root):
             self._aside.mkdir(parents=True, exist_ok=True)
@@ -67,28 +71,26 @@ class LocalStore:
 
     def put(self, key: str, data: bytes) -> None:
         """Write the object whole, in place of what was there."""
-        path = self._path(key)
-        with self._mapped("write", path), self._written_aside(data) as aside:
-            self._rename(aside, path)
+        self._replace(self._path(key), data)
 
     def put_if_absent(self, key: str, data: bytes) -> bool:
         """Write the object unless one is there; say whether it was written."""
         path = self._path(key)
         if path.exists():
             return False
-        with self._mapped("write", path), self._written_aside(data) as aside:
-            path.parent.mkdir(parents=True, exist_ok=True)
+        with self._mapped("write", path):
+            aside = self._written_aside(data)
             try:
-                os.link(aside, path)
+                _into_place(os.link, aside, path)
             except FileExistsError:
                 return False
+            finally:
+                aside.unlink()
         return True
 
     def put_file(self, key: str, path: Path) -> None:
         """Write a file's bytes as the object, without holding them in memory."""
-        target = self._path(key)
-        with self._mapped("write", target), self._written_aside(path) as aside:
-            self._rename(aside, target)
+        self._replace(self._path(key), path)
 
     def exists(self, key: str) -> bool:
         """Say whether there is an object."""
@@ -139,10 +141,19 @@ class LocalStore:
     def _path(self, key: str) -> Path:
         return self._root / check_key(key)
 
-    @contextlib.contextmanager
-    def _written_aside(self, source: bytes | Path) -> Iterator[Path]:
-        descriptor, name = tempfile.mkstemp(dir=self._aside)
-        aside = Path(name)
+    def _replace(self, path: Path, source: bytes | Path) -> None:
+        with self._mapped("write", path):
+            aside = self._written_aside(source)
+            try:
+                _into_place(os.replace, aside, path)
+            except BaseException:
+                aside.unlink()
+                raise
+
+    def _written_aside(self, source: bytes | Path) -> Path:
+        """Return the path of a new file with these bytes, on the disk; the caller removes it."""
+        aside = self._aside / f"{self._mine}-{os.getpid()}-{next(self._written)}"
+        descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as out:
                 if isinstance(source, bytes):
@@ -151,15 +162,11 @@ class LocalStore:
                     with source.open("rb") as incoming:
                         shutil.copyfileobj(incoming, out, 1 << 20)
                 out.flush()
-                os.fsync(out.fileno())
-            yield aside
-        finally:
-            aside.unlink(missing_ok=True)
-
-    @staticmethod
-    def _rename(aside: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        aside.replace(target)
+                os.fsync(descriptor)
+        except BaseException:
+            aside.unlink()
+            raise
+        return aside
 
     def _drop_stale(self) -> None:
         before = time.time() - _STALE_S
@@ -178,3 +185,15 @@ class LocalStore:
             raise StoreError(
                 f"cannot {action} {path}: {exc.strerror or exc}{hint}", path=str(path)
             ) from exc
+
+
+def _into_place(move: Callable[[Path, Path], None], aside: Path, path: Path) -> None:
+    """Give a file its name; its folder is made for the first object there."""
+    try:
+        move(aside, path)
+    except FileNotFoundError:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:  # not the object that is there: something in its way
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)) from error
+        move(aside, path)

@@ -1,5 +1,7 @@
 """The folder store keeps the promises of `ObjectStore`."""
 
+import errno
+import os
 import threading
 from pathlib import Path
 
@@ -77,6 +79,55 @@ def test_put_file_copies(store: LocalStore, tmp_path: Path) -> None:
     store.put_file("out/file", path)
     assert store.get("out/file") == path.read_bytes()
     assert list((Path(store.url) / ".tmp").iterdir()) == []
+
+
+def test_something_in_the_way_of_a_folder_is_an_error(store: LocalStore) -> None:
+    """Nothing is taken to be there because its folder cannot be made."""
+    root = Path(store.url)
+    (root / "file").write_bytes(b"")
+    (root / "gone").symlink_to(root / "nowhere")
+    for key in ("file/a", "gone/a"):
+        with pytest.raises(StoreError, match=r"cannot write .*/a: "):
+            store.put_if_absent(key, b"x")
+        with pytest.raises(StoreError, match=r"cannot write .*/a: "):
+            store.put(key, b"x")
+    assert list((root / ".tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("call", ["put", "put_if_absent"])
+def test_a_write_that_fails_leaves_nothing_aside(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """A full disk is said so, and what was begun is removed."""
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StoreError, match="free some space"):
+        getattr(store, call)("a/b", b"x")
+    assert not store.exists("a/b")
+    assert list((Path(store.url) / ".tmp").iterdir()) == []
+
+
+def test_stores_of_one_folder_never_write_one_file_aside(tmp_path: Path) -> None:
+    """Two of them, each from four threads, put objects of their own; all are whole."""
+    stores = [LocalStore(tmp_path / "store") for _ in range(2)]
+
+    def write(number: int) -> None:
+        for each in range(20):
+            key = f"{each % 3}/{number}-{each}"
+            stores[number % 2].put(key, key.encode())
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    keys = list(stores[0].list(""))
+    assert len(keys) == 160
+    assert all(stores[1].get(key) == key.encode() for key in keys)
+    assert list((tmp_path / "store" / ".tmp").iterdir()) == []
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
