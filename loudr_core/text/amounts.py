@@ -51,13 +51,20 @@ _INTEGER = re.compile(rf"(?<![\d])(?:{WHOLE})")
 _POWER = re.compile(r"(?<=\d)\s?\^\s?(?=\d)")
 _TRAILING_SCALE = re.compile(rf"(?<![\w.,$£€])({NUMBER})\s?(bn|mn|k)\b")
 _TO_FIGURES = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789")
-_HALF_AND_HALF = re.compile(r"(?<![\w.,-])50[-–/]50(?![\w-])")
+_HALF_AND_HALF = re.compile(r"(?<![\w.,-])(?:50[-–]50|(20)[-–]20)(?![\w-])")
+_POSTAL = re.compile(r"(\b(?:[A-Z]{2}|D C)\s)(\d{5})(?:-(\d{4}))?(?![\w,.]?\d|\w|-)")
+"""American, behind the letters of a state."""
 
 
 def expand_amounts(draft: Draft) -> None:
     """Rewrite every figure that is left as words; the draft holds one."""
     draft.rewrite("note-number", _NOTE, "")
-    draft.rewrite("number", _HALF_AND_HALF, "fifty-fifty")
+    draft.rewrite("number", _HALF_AND_HALF, lambda m: "twenty-twenty" if m[1] else "fifty-fifty")
+    draft.rewrite(
+        "digits",
+        _POSTAL,
+        lambda m: m[1] + digits(m[2]) + (f", {digits(m[3])}" if m[3] else ""),
+    )
     draft.rewrite("digits", _ISBN, lambda m: _grouped(m[0]))
     draft.rewrite("digits", _PHONE, lambda m: _grouped(m[0]))
     draft.rewrite("digits", _EMERGENCY, lambda m: m[1] + digits(m[2]))

@@ -44,6 +44,8 @@ _INVISIBLE = re.compile(
     r"[\u00ad\u200b\u200e\u200f\u2060-\u2064\ufeff\u202a-\u202e\u2066-\u2069\x00-\x08\x0e-\x1f\x7f]+"
 )
 _EMOJI_MODIFIER = re.compile(r"[\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0000-\U000e01ef]+")
+_UNIT_FORMS = ("<square>", "<compat> 00B0")
+"""Decompositions of ㎏, ㎞ and ℃."""
 _KEEP = frozenset("½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒²³¹⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉º")
 """Fractions, raised and lowered figures: their place matters to the rules."""
 
@@ -82,6 +84,8 @@ def _plain(match: re.Match[str]) -> str | None:
     if category[0] in "LN" and unicodedata.decomposition(character).startswith("<"):
         unfolded = unicodedata.normalize("NFKC", character)
         return f" {unfolded} " if category == "No" else unfolded
+    if category == "So" and unicodedata.decomposition(character).startswith(_UNIT_FORMS):
+        return unicodedata.normalize("NFKC", character)
     if category in {"Nl", "No"}:
         value = unicodedata.numeric(character)
         return f" {int(value)} " if value.is_integer() else f" {_words(character)} "
@@ -133,12 +137,15 @@ _BEFORE_MARK = re.compile(r" +(?=[,;:!?)](?!\w))| +(?=\.(?!\w|\.))|(?<=\() +")
 _EMPTY_PAIR = re.compile(r"\(\s*\)")
 _STOPS = re.compile(r"\.(?:\s?\.){2,}|(?<!\.)\.\.(?!\.)")
 _COMMAS = re.compile(r"([,;:])(?:\s*[,;:])+|[,;:]+(?=[.!?])|(?<!\.)\.(?=[,;:])")
+_REPEATED = re.compile(r"([!?()\"])\1{3,}")
+"""Marks in a run that says no more than three of them."""
 _DASHES = re.compile(r"-{2,}|—(?:\s*[—-])+|(?<=\s)-(?=\s|\Z)")
 _LEADING = re.compile(r"\A[.,;:)]\s+(?=\w)")
 """What a dropped note number leaves in front of its note."""
 _UNTIDY = re.compile(
     r"\A[.,;:)]\s|\s\s|"
-    r"[^\S ]|\A\s|\s\Z|\s[,;:!?).-]|\(\s|\(\)|\.\s?\.|[,;:]\s*[,;:.!?]|--|—\s*[—-]|\.[,;:]"
+    r"[^\S ]|\A\s|\s\Z|\s[,;:!?).-]|\(\s|\(\)|\.\s?\.|[,;:]\s*[,;:.!?]|--|—\s*[—-]|\.[,;:]|"
+    r"([!?()\"])\1{3}"
 )
 """What one of the rules of `tidy` would change, or nearly."""
 
@@ -150,6 +157,7 @@ def tidy(draft: Draft) -> None:
     draft.rewrite("dash", _DASHES, "—")
     draft.rewrite("ellipsis", _STOPS, "...")
     draft.rewrite("mark", _EMPTY_PAIR, " ")
+    draft.rewrite("mark", _REPEATED, lambda match: match[1] * 3)
     draft.rewrite("space", _SPACES, " ")
     draft.rewrite("space", _BEFORE_MARK, "")
     draft.rewrite("mark", _COMMAS, lambda match: match[1] or "")

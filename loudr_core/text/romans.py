@@ -32,9 +32,8 @@ _SMALL = re.compile(
 """References as older books print them: "vol. ii, chapter iv"."""
 _ENUMERATOR = re.compile(r"(?<!\w)\((i{1,3}|iv|vi{0,3}|ix|xi{1,3}|xiv|xv)\)")
 _WORLD_WAR = re.compile(r"\bWW(I{1,3})\b")
-_AFTER_KING = re.compile(
-    rf"\b({'|'.join(sorted(MONARCHS))})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?(\.(?=,|\s+[a-z]))?"
-)
+_KINGS = "|".join(sorted(MONARCHS | {name.upper() for name in MONARCHS}))
+_AFTER_KING = re.compile(rf"\b({_KINGS})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?(\.(?=,|\s+[a-z]))?")
 _AFTER_NAMES = re.compile(r"(?<=[a-z])(\s+[A-Z][a-z]+\s+)(II|III|IV|V)\b(?![.'-]?\w)")
 _RANGE = re.compile(rf"\b({_NUMERAL})(\s?[–-]\s?)({_NUMERAL})\b")
 _HEADING = re.compile(rf"\A(\W*)({_NUMERAL})(\.?)(?=\W*\Z|[.:)—–]\s|\s*[—–]\s)")
