@@ -12,11 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from loudr_core.arrays import Mono
+from loudr_core.arrays import Mono, Pcm24
 from loudr_core.audio.detectors import DetectorPolicy, inspect
 from loudr_core.audio.takefile import (
     decode_take,
-    encode_take,
+    encode_pcm,
     from_pcm24,
     pcm_sha256,
     to_pcm24,
@@ -45,10 +45,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NewTake:
-    """Samples that are not stored yet, with their result row."""
+    """Samples that are not stored yet, int32 of 24 bits, shape (n,), with their result row."""
 
     result: TakeResult
-    samples: Mono
+    pcm: Pcm24
     engine_findings: tuple[Finding, ...]
 
 
@@ -84,10 +84,9 @@ def new_take(
         reason = "samples that are not finite" if not finite else "no samples"
         error = f"the engine gave {reason}"
         row = replace(result, status="failed", findings=engine_findings + findings, error=error)
-        return NewTake(result=row, samples=samples[:0], engine_findings=engine_findings)
+        return NewTake(result=row, pcm=to_pcm24(samples[:0]), engine_findings=engine_findings)
     pcm = to_pcm24(samples)
-    stored = from_pcm24(pcm)
-    findings = engine_findings + _inspected(stored, result.sample_rate_hz, order, policy)
+    findings = engine_findings + _inspected(from_pcm24(pcm), result.sample_rate_hz, order, policy)
     row = replace(
         result,
         status=_status(findings),
@@ -95,7 +94,7 @@ def new_take(
         pcm_sha256=pcm_sha256(pcm),
         findings=findings,
     )
-    return NewTake(result=row, samples=stored, engine_findings=engine_findings)
+    return NewTake(result=row, pcm=pcm, engine_findings=engine_findings)
 
 
 def load_take(
@@ -143,7 +142,7 @@ def store_take(store: ObjectStore, take: NewTake) -> TakeResult:
         _RESULT_TAG: canonical_json(result_to_json(take.result)).decode(),
         _ENGINE_FINDINGS_TAG: canonical_json([f.as_dict() for f in take.engine_findings]).decode(),
     }
-    data = encode_take(take.samples, take.result.sample_rate_hz, tags)
+    data = encode_pcm(take.pcm, take.result.sample_rate_hz, tags)
     if store.put_if_absent(key, data):
         return take.result
     there = store.get(key)
