@@ -28,6 +28,7 @@ from flows.cli_options import (
     Json,
     Language,
     Overwrite,
+    Phonemes,
     PlanId,
     Profile,
     Replan,
@@ -69,6 +70,7 @@ def plan(
     speed: Speed = None,
     language: Language = "",
     cover: Cover = None,
+    phonemes: Phonemes = None,
     store: Store = None,
     replan: Replan = False,
     json: Json = False,
@@ -77,7 +79,7 @@ def plan(
     from flows.commands import plan as command
 
     settings = _settings(profile, engine, bundle, voice, speed, store)
-    options = _options(language, cover, replan=replan)
+    options = _options(language, cover, phonemes, replan=replan)
     command.run(book, settings, options=options, json_out=json)
 
 
@@ -97,6 +99,7 @@ def render(
     speed: Speed = None,
     language: Language = "",
     cover: Cover = None,
+    phonemes: Phonemes = None,
     chapters: Chapters = None,
     workers: Workers = None,
     executor: Executor = None,
@@ -120,6 +123,7 @@ def render(
             options=_options(
                 language,
                 cover,
+                phonemes,
                 replan=replan,
                 chapters=chapters,
                 allow_gaps=allow_gaps,
@@ -224,6 +228,39 @@ def report(
     command.run(book_id, settings, plan_start=plan, dest=dest, overwrite=overwrite, json_out=json)
 
 
+@app.command(
+    epilog="Example: [bold]loudr phonemes moby-dick -o moby-dick.phonemes.jsonl[/bold]  ·  "
+    "[bold]loudr render moby-dick.epub --phonemes moby-dick.phonemes.jsonl[/bold]"
+)
+def phonemes(
+    book_id: BookId,
+    dest: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="JSON lines, or Parquet when it ends in .parquet.",
+            metavar="FILE",
+        ),
+    ],
+    plan: PlanId = "",
+    store: Store = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file.")] = False,
+    json: Json = False,
+) -> None:
+    """Read a planned book with the front ends here: a table of phonemes, to look at and to speak.
+
+    A machine that renders with the table needs no front end.
+    """
+    from flows.commands import phonemes as command
+
+    settings = _settings(None, None, None, None, None, store)
+    code = command.run(
+        book_id, settings, plan_start=plan, dest=dest, overwrite=overwrite, json_out=json
+    )
+    raise typer.Exit(code)
+
+
 @app.command(epilog="Example: [bold]loudr check audiobooks/Moby\\ Dick.m4b[/bold]")
 def check(
     file: Annotated[Path, typer.Argument(help="An M4B file.", metavar="FILE")],
@@ -265,10 +302,11 @@ def _settings(
     )
 
 
-def _options(language: str, cover: Path | None, **more: Any) -> Any:
+def _options(language: str, cover: Path | None, phonemes: Path | None = None, **more: Any) -> Any:
     from loudr_core.render.options import AboutBook, RenderOptions
 
-    return RenderOptions(about=AboutBook(language=language, cover=cover), **more)
+    about = AboutBook(language=language, cover=cover, phonemes=phonemes)
+    return RenderOptions(about=about, **more)
 
 
 add_service_commands(app)

@@ -22,6 +22,7 @@ __all__ = ["Sidecar", "read_sidecar"]
 MAX_BYTES = 256 * 1024
 _SETTINGS = (
     "voice", "speed", "book_seed", "text", "pauses", "detectors", "loudness", "output", "lexicon",
+    "pronunciations",
 )  # fmt: skip
 _OWN = ("profile", "chapters", "allow_gaps")
 
