@@ -1,0 +1,115 @@
+"""Phonemes are read on one machine and spoken on another that has no front end."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bluetts import write_bundle
+
+pytestmark = pytest.mark.slow
+
+BOOK = """---
+language: en
+---
+
+# The Ferry
+
+The ferry left at noon, and nobody waved from the shore. It was a calm day; the water lay still.
+
+They had come from Cirencester in a cart, and not one of them had seen the sea.
+"""
+ESPEAK = """
+import sys
+if "--version" in sys.argv:
+    print("eSpeak NG text-to-speech: 1.52 stand-in")
+else:
+    words = sys.stdin.read().lower()
+    print("".join(each for each in words if each.isalpha() or each == " ").replace("g", "\\u0261"))
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> str:
+    """Return a PATH with a program of espeak-ng's name, which spells words as they are written."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    script = folder / "espeak.py"
+    script.write_text(ESPEAK, encoding="utf-8")
+    program = folder / "espeak-ng"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "ferry.md"
+    path.write_text(BOOK, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return write_bundle(tmp_path / "BlueTTS2.5-onnx")
+
+
+def _profile(path: Path, phonemizer: str, more: str = "") -> Path:
+    options = f'[options]\nphonemizer = "{phonemizer}"\nn_steps = 2\n'
+    path.write_text(f'engine = "bluetts"\nvoice = "bruno"\n{options}{more}', encoding="utf-8")
+    return path
+
+
+def test_a_table_made_elsewhere_is_spoken_without_a_front_end(
+    inline: Any, shelf: Any, book: Path, bundle: Path, programs: str, tmp_path: Path
+) -> None:
+    reads = inline.with_(
+        LOUDR_WORKERS="1", PATH=programs, LOUDR_ENGINE="bluetts", LOUDR_BUNDLE=str(bundle)
+    )
+    words = '[pronunciations]\nCirencester = "ˈsisita"\n'
+    with_front = _profile(tmp_path / "reads.toml", "espeak-ng", words)
+    there = tmp_path / "there"
+    plan = reads("plan", book, "--profile", with_front, "--store", there, "--json").json
+    table = tmp_path / "ferry.jsonl"
+    said = reads("phonemes", plan["book_id"], "--store", there, "-o", table, "--json").json
+    assert said["rows"] == plan["segments"]
+    assert said["unread"] == []
+    rows = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
+    assert any("ˈsisita" in row["phonemes"] for row in rows)
+    again = reads("phonemes", plan["book_id"], "--store", there, "-o", table)
+    assert again.code == 3
+    assert "is there already" in again.err
+
+    speaks = inline.with_(LOUDR_WORKERS="1", LOUDR_ENGINE="bluetts", LOUDR_BUNDLE=str(bundle))
+    without = _profile(tmp_path / "speaks.toml", "none")
+    here = tmp_path / "here"
+    arguments = ("render", book, "--profile", without, "--store", here, "-o", tmp_path / "out")
+    refused = speaks(*arguments)
+    assert refused.code == 8, refused.err
+    assert "nothing here reads 'en' for bluetts" in refused.err
+    result = speaks(*arguments, "--phonemes", table, "--json").json
+    assert result["segments"]["failed"] == 0
+    jobs = shelf(here).jobs
+    by_words = {row["spoken"]: row["phonemes"] for row in rows}
+    given = [job for job in jobs if job.phonemes is not None]
+    assert [job.phonemes for job in given] == [by_words[job.spoken] for job in given]
+    assert len(given) == plan["segments"]
+
+
+def test_what_a_table_has_wrong_is_one_line_before_anything_is_spoken(
+    inline: Any, book: Path, bundle: Path, tmp_path: Path
+) -> None:
+    inline = inline.with_(LOUDR_WORKERS="1", LOUDR_ENGINE="bluetts", LOUDR_BUNDLE=str(bundle))
+    profile = _profile(tmp_path / "speaks.toml", "none")
+    table = tmp_path / "ferry.jsonl"
+    plan = ("plan", book, "--profile", profile, "--phonemes", table)
+    table.write_text('{"spoken": "The Ferry.", "phonemes": "ta fʘri."}\n', encoding="utf-8")
+    refused = inline(*plan)
+    assert refused.code == 3
+    assert "ʘ U+0298 x1" in refused.err
+    table.write_text('{"spoken": "The Ferry."}\n', encoding="utf-8")
+    assert "line 1: phonemes is missing" in inline(*plan).err
+    for found in (inline(*plan), refused):
+        assert "Traceback" not in found.err
