@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from loudr_core.errors import ConfigError, Interrupted, LoudrError
 
@@ -24,16 +24,38 @@ if TYPE_CHECKING:  # a second of imports; engine processes are started before it
     from loudr_core.render.book import BookRender
     from loudr_core.render.progress import Counts, Progress
 
-__all__ = ["RenderMetrics", "count_book", "count_finding", "counting", "observe", "serve"]
+__all__ = [
+    "Observed",
+    "RenderMetrics",
+    "count_book",
+    "count_finding",
+    "counting",
+    "observe",
+    "serve",
+]
 
 logger = logging.getLogger(__name__)
+
+
+class Observed(Protocol):
+    """What is counted: the render of a book, or a shard of one."""
+
+    @property
+    def label(self) -> str:
+        """What people know it by."""
+        ...
+
+    @property
+    def progress(self) -> Progress:
+        """Its counts."""
+        ...
 
 
 @dataclass(slots=True)
 class _Watched:
     label: str
     progress: Progress
-    render: weakref.ref[BookRender]
+    render: weakref.ref[Observed]
     ended: bool = False
 
     @property
@@ -50,7 +72,7 @@ class RenderMetrics:
         self._books: Counter[tuple[str, str]] = Counter()
         self._findings: Counter[str] = Counter()
 
-    def observe(self, render: BookRender) -> None:
+    def observe(self, render: Observed) -> None:
         """Count a render from now on; its numbers stay when it is over."""
         with self._lock:
             self._watched.append(_Watched(render.label, render.progress, weakref.ref(render)))
@@ -91,7 +113,7 @@ _servers: dict[tuple[str, int], Any] = {}
 _serving = threading.Lock()
 
 
-def observe(render: BookRender, *, host: str, port: int | None) -> None:
+def observe(render: Observed, *, host: str, port: int | None) -> None:
     """Count a render, and serve the numbers when a port is set.
 
     Raises

@@ -5,15 +5,17 @@ so it may be killed at any moment, and may run anywhere that the store can be re
 """
 
 import logging
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from prefect import flow, runtime
 
+from flows import metrics
 from flows.configuration import Settings, load
 from flows.shard_request import ShardRequest
 from loudr_core.errors import BundleError, LoudrError
 from loudr_core.jobs.choices import split_finished
+from loudr_core.render.progress import Progress
 from loudr_core.render.shard import found_outcome, run_order, speak_shard
 from loudr_core.render.shard_files import Journal, read_orders, write_info
 from loudr_core.speech.wire import EngineInfo, EngineSpec
@@ -24,6 +26,14 @@ from loudr_core.store.protocol import ObjectStore
 __all__ = ["render_shard"]
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A shard, as those who ask for numbers see it."""
+
+    label: str
+    progress: Progress = field(default_factory=Progress)
 
 
 def _run_name() -> str:
@@ -67,6 +77,8 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
         journal.begin(info)
         if orders is None:
             return {"engine": info.name, "fingerprint": info.fingerprint}
+        counted = _Counted(request.book_id)
+        metrics.observe(counted, host=settings.metrics_host, port=settings.metrics_port)
         result = speak_shard(
             run_order(orders, request.key),
             number=request.shard,
@@ -74,6 +86,7 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
             store=store,
             journal=journal,
             width=2 * size * (info.limits.batch + 1),
+            progress=counted.progress,
         )
     return asdict(result)
 

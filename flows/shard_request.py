@@ -83,5 +83,5 @@ class ShardRequest(BaseModel):
     def run_name(self) -> str:
         """What a person reads in a list of runs."""
         if not self.book_id:
-            return f"describe {self.engine.engine} · try {self.attempt}"
-        return f"{self.book_id} · shard {self.shard:03d} · try {self.attempt}"
+            return f"describe {self.engine.engine}, try {self.attempt}"
+        return f"{self.book_id} shard {self.shard:03d}, try {self.attempt}"

@@ -4,9 +4,10 @@ import re
 from typing import Any, Final
 
 from prefect.client.schemas.objects import State, TaskRun
-from prefect.tasks import Task, exponential_backoff
+from prefect.tasks import Task
 
 from loudr_core.errors import LoudrError
+from loudr_core.patience import WAITS_S
 
 __all__ = ["STEP", "is_retryable"]
 
@@ -28,8 +29,8 @@ def is_retryable(task: "Task[..., Any]", run: TaskRun, state: State[Any]) -> boo
 
 
 STEP: Final[dict[str, Any]] = {
-    "retries": 3,
-    "retry_delay_seconds": exponential_backoff(backoff_factor=2),
+    "retries": len(WAITS_S),
+    "retry_delay_seconds": list(WAITS_S),
     "retry_condition_fn": is_retryable,
     "persist_result": False,
 }

@@ -11,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from loudr_core.canonical import digest
 from loudr_core.jobs.choices import finished
+from loudr_core.render.progress import Progress
 from loudr_core.render.shard_files import Journal
 from loudr_core.render.speak import OrderPool, ShardResult
 from loudr_core.speech.orders import Choice, Order, Outcome
@@ -41,6 +42,7 @@ def speak_shard(
     store: ObjectStore,
     journal: Journal,
     width: int,
+    progress: Progress | None = None,
 ) -> ShardResult:
     """Return when every order has its choice in the store.
 
@@ -57,6 +59,8 @@ def speak_shard(
     width : int
         Orders that the pool holds at one time, at least 1: enough to keep the engines busy, and
         not more, since what is held is not looked for in the store again.
+    progress : Progress, optional
+        Counts what comes.
 
     Raises
     ------
@@ -66,6 +70,9 @@ def speak_shard(
     futures: set[Future[Outcome]] = set()
     waiting = list(reversed(orders))
     counts: Counter[str] = Counter()
+    audio_s = {order.job_key: order.est_audio_s for order in orders}
+    progress = progress or Progress()
+    progress.begin(total=len(orders), reused=0, audio_left_s=sum(audio_s.values()))
     try:
         while waiting or futures:
             outcomes: list[Outcome] = []
@@ -82,7 +89,9 @@ def speak_shard(
             fresh = [future.result() for future in done]
             journal.add(fresh)
             journal.tick()
-            counts.update(map(_kind, (*outcomes, *fresh)))
+            for outcome in (*outcomes, *fresh):
+                counts[_kind(outcome)] += 1
+                progress.add(outcome, segments=1, est_audio_s=audio_s[outcome.job_key])
     finally:
         journal.flush()
     return ShardResult(

@@ -36,7 +36,7 @@ def test_a_command_is_interrupted(
     assert said.code == 130, said.err
     assert "Traceback" not in said.err
 
-    runs = [run for run in farm.runs_of("render-shard") if "· shard" in run["name"]]
+    runs = [run for run in farm.runs_of("render-shard") if " shard " in run["name"]]
     mine = [run for run in runs if any(tag.startswith("stopped-") for tag in run["tags"])]
     over = farm.ended(*(run["id"] for run in mine), seconds=90)
     assert {run["state_type"] for run in over} <= {"CANCELLED", "CRASHED", "COMPLETED"}

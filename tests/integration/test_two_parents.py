@@ -47,7 +47,7 @@ def test_two_parents_on_one_book(
     runs = farm.runs_of("render-shard")
     ours = farm.ended(*(run["id"] for run in runs if one["book_id"] in run["tags"]))
     assert {run["state_type"] for run in ours} <= {"COMPLETED", "CANCELLED"}
-    assert ours[0]["name"].startswith(f"{one['book_id']} · shard 00")
+    assert ours[0]["name"].startswith(f"{one['book_id']} shard 00")
 
     ways: list[dict[str, str]] = [
         {"LOUDR_EXECUTOR": "inline"},

@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
 def test_a_request_names_its_run_and_its_place() -> None:
     request = ShardRequest.model_validate(GOOD)
     assert request.key == "0123456789abcdef:7:2:abc123"
-    assert request.run_name == "moby-dick-12345678 · shard 007 · try 2"
+    assert request.run_name == "moby-dick-12345678 shard 007, try 2"
     assert request.folder == "books/moby-dick-12345678/plans/0123456789abcdef"
     assert request.spec.bundle == "/models/loudr-1"
     assert ShardRequest.model_validate(request.model_dump(mode="json")) == request
@@ -31,7 +31,7 @@ def test_a_request_names_its_run_and_its_place() -> None:
 def test_without_a_book_an_engine_is_described() -> None:
     request = ShardRequest.model_validate({**GOOD, "book_id": "", "plan_id": ""})
     assert request.folder.startswith("engines/")
-    assert request.run_name == "describe loudr1 · try 2"
+    assert request.run_name == "describe loudr1, try 2"
     other = {**GOOD, "book_id": "", "plan_id": "", "engine": {"engine": "embedded"}}
     assert ShardRequest.model_validate(other).folder != request.folder
 

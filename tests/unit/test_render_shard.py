@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from loudr_core.errors import StoreError, StoreUnavailable, SynthesisError
+from loudr_core.render.progress import Progress
 from loudr_core.render.shard import found_outcome, run_order, speak_shard
 from loudr_core.render.shard_files import (
     Journal,
@@ -202,9 +203,14 @@ def test_a_shard_is_spoken_and_what_is_finished_is_not() -> None:
     for number in (2, 5):
         finish(store, orders[number])
     engine, reader = Engine(store), JournalReader(store, FOLDER)
+    progress = Progress()
     result = speak_shard(
-        orders, number=3, pool=engine, store=store, journal=journal(store), width=2
-    )
+        orders, number=3, pool=engine, store=store, journal=journal(store), width=2,
+        progress=progress,
+    )  # fmt: skip
+    counts = progress.now()
+    assert (counts.total, counts.rendered, counts.reused, counts.failed) == (9, 7, 2, 0)
+    assert counts.audio_left_s == 0.0
     assert (result.segments, result.rendered, result.reused, result.failed) == (9, 7, 2, 0)
     assert engine.asked == [each.id for each in orders if each.id[-1] not in "25"]
     said = [each.job_key for entry in reader.read_new() for each in entry.outcomes]
