@@ -54,7 +54,7 @@ def phonemes_of(spoken: str, language: str, front: FrontEnd, pronunciations: Lex
     for stretch, word in pronunciations.pieces(plain_marks(spoken)):
         said = _added(said, stretch, front, primary)
         if word:
-            said += (" " if said and not said[-1].isspace() else "") + word
+            said += _gap(said) + word
     return said
 
 
@@ -67,6 +67,11 @@ def _added(said: str, stretch: str, front: FrontEnd, language: str) -> str:
         said += kept
     if not any(map(str.isalnum, rest)):
         return said
-    if said:
-        said += SENTENCE_END if kept[-1:] in _SENTENCE_MARKS and kept else " "
-    return said + SENTENCE_END.join(front.sentences(rest, language))
+    return said + _gap(said) + SENTENCE_END.join(front.sentences(rest, language))
+
+
+def _gap(said: str) -> str:
+    """Return what stands between phonemes and the next word."""
+    if not said:
+        return ""
+    return SENTENCE_END if said[-1] in _SENTENCE_MARKS else " "

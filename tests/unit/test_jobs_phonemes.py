@@ -213,6 +213,7 @@ def test_figures_that_nothing_reads(engine: str, language: str, text: str, said:
         ("It rained. In Cirencester? No!", "it rained.\nin ˈsɪstə?\nno!"),
         ("Cirencester Cirencester — Cirencester.", "ˈsɪstə ˈsɪstə; ˈsɪstə."),
         ("To Cirencester's gate.", "to cirencester's gate."),
+        ("It rained. Cirencester was wet.", "it rained.\nˈsɪstə was wet."),
         ("No such town. None.", "no such town.\nnone."),
         ("To cirencester.", "to cirencester."),
     ],
