@@ -6,79 +6,97 @@ The stages of a book are imported when one is opened, while the engines load the
 from __future__ import annotations
 
 import logging
-import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-
 from flows import metrics
 from flows.configuration import Settings
+from flows.engines import engine_spec, engine_specs, pool_size
 from flows.home import make_home, ready_home
-from loudr_core.settings import Profile
-from loudr_core.speech.registry import engine_limits
+from loudr_core.speech.ensemble import Ensemble
 from loudr_core.speech.wire import EngineSpec
-from loudr_core.speech.workers import EnginePool, worker_count
+from loudr_core.speech.workers import EnginePool
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
 
 if TYPE_CHECKING:
     from flows.execution.campaign import Terms
+    from flows.execution.pool import ShardPool
     from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
     from loudr_core.render.planning import StoredPlan
 
-__all__ = ["engine_pool", "engine_spec", "open_render", "open_settings_store", "pool_size"]
+__all__ = [
+    "Engines",
+    "engine_pool",
+    "engine_spec",
+    "engine_specs",
+    "open_render",
+    "open_settings_store",
+    "pool_size",
+]
 
 logger = logging.getLogger(__name__)
 
 
-def pool_size(settings: Settings) -> int:
-    """Return how many engine processes this machine carries; threads, when others have them."""
-    if settings.executor == "pool":
-        return len(os.sched_getaffinity(0))
-    return worker_count(
-        settings.workers,
-        engine_limits(settings.engine),
-        cpus=len(os.sched_getaffinity(0)),
-        free_memory_bytes=psutil.virtual_memory().available,
-    )
+@dataclass(frozen=True, slots=True, kw_only=False)
+class Engines:
+    """What speaks the voices of a profile.
 
+    Parameters
+    ----------
+    pools : mapping of str to EnginePoolLike
+        By the name of the voice; voices of one engine share one.
+    shards : ShardPool, optional
+        The workers elsewhere, where it is they who speak.
+    """
 
-def engine_spec(profile: Profile, store: ObjectStore) -> EngineSpec:
-    """Return what each engine process is to load, and where its takes go."""
-    bundle = str(Path(profile.bundle).expanduser().resolve()) if profile.bundle else None
-    return EngineSpec(
-        engine=profile.engine,
-        store_url=store.url,
-        policy=dict(profile.detectors),
-        bundle=bundle,
-        provider=profile.provider,
-        options=dict(profile.options),
-    )
+    pools: Mapping[str, EnginePoolLike]
+    shards: ShardPool | None = None
 
 
 @contextmanager
-def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterator[EnginePoolLike]:
+def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterator[Engines]:
     """Start the engine processes of a profile; end them with the block, at once on an error.
 
-    With the executor `pool` they are those of workers elsewhere, and shards go to them.
+    Those of several engines take turns. With the executor `pool` they are those of workers
+    elsewhere, and shards go to them.
+
+    Raises
+    ------
+    ConfigError
+        The cast of the profile names a voice that is not there, or leaves one without a chapter.
     """
-    spec = engine_spec(settings.profile, store)
+    specs = engine_specs(settings.profile, store)
     if settings.executor == "pool":
         from flows.execution.pool import ShardPool
         from flows.execution.shard_runs import PrefectRuns
 
         runs = PrefectRuns(settings.pool.deployment)
-        with ShardPool(spec, store, runs=runs, terms=_terms(settings)) as shards:
-            yield shards
+        with ShardPool(specs, store, runs=runs, terms=_terms(settings)) as shards:
+            yield Engines(dict.fromkeys(specs, shards), shards=shards)
         return
     logs = ready_home(settings.home) / "logs"
-    with EnginePool(spec, size=size, log_dir=logs, hang_floor_s=settings.hang_s) as pool:
-        yield pool
+
+    def made(spec: EngineSpec, size: int, folder: Path = logs) -> EnginePool:
+        return EnginePool(spec, size=size, log_dir=folder, hang_floor_s=settings.hang_s)
+
+    narrator = specs[""]
+    if all(spec == narrator for spec in specs.values()):
+        with made(narrator, size) as pool:
+            yield Engines(dict.fromkeys(specs, pool))
+        return
+
+    def started(spec: EngineSpec, size: int) -> EnginePool:
+        pool = made(spec, size, logs / spec.engine)
+        pool.start()
+        return pool
+
+    with Ensemble(list(specs.values()), size=size, start=started) as ensemble:
+        yield Engines({name: ensemble.part(spec) for name, spec in specs.items()})
 
 
 def _terms(settings: Settings) -> Terms:
@@ -95,20 +113,21 @@ def open_render(
     settings: Settings,
     *,
     store: ObjectStore,
-    pool: EnginePoolLike,
+    pool: Engines,
     options: RenderOptions,
     cancel: threading.Event | None = None,
 ) -> BookRender:
     """Return the stages of one book over an open store and started engine processes."""
-    from flows.execution.pool import ShardPool
     from loudr_core.render.book import BookRender
 
-    shards = pool.for_book() if isinstance(pool, ShardPool) else None
+    shards = pool.shards.for_book() if pool.shards is not None else None
+    pools = pool.pools if shards is None else {name: shards.part(name) for name in pool.pools}
     render = BookRender(
         book,
         profile=settings.profile,
         store=store,
-        pool=shards or pool,
+        pool=pools[""],
+        cast={name: pools[name] for name in settings.voices},
         options=replace(options, profile_name=settings.profile_name),
         cancel=cancel or threading.Event(),
     )

@@ -113,7 +113,7 @@ def _speak_and_measure(render: BookRender) -> Sequence[Step]:
         steps += [
             submit_step(measure, render, group, _span(group))
             for group in groups
-            if last_shard[group[-1]] == shard.number
+            if max(last_shard[number] for number in group) == shard.number
         ]
     return steps
 

@@ -69,7 +69,7 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
             journal.flush()
             return {"number": request.shard, "segments": len(orders), "reused": len(orders)}
     size = settings.workers or 1
-    spec = _here(request.spec, settings)
+    spec = _here(request.spec, settings, request.engine.voice)
     logs = settings.home.expanduser() / "logs"
     with EnginePool(spec, size=size, log_dir=logs, hang_floor_s=settings.hang_s) as pool:
         info = pool.info()
@@ -91,11 +91,16 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
     return asdict(result)
 
 
-def _here(spec: EngineSpec, settings: Settings) -> EngineSpec:
-    """Return what to load on this machine, where the model's folder may be another."""
-    if spec.bundle is None or settings.bundle is None:
+def _here(spec: EngineSpec, settings: Settings, voice: str) -> EngineSpec:
+    """Return what to load on this machine, where the model's folder may be another.
+
+    What is said for the book's own engine is not said for that of another voice.
+    """
+    own = settings.voices.get(voice)
+    bundle = settings.bundle if not voice else own.bundle if own is not None else None
+    if spec.bundle is None or bundle is None:
         return spec
-    return replace(spec, bundle=settings.bundle)
+    return replace(spec, bundle=bundle)
 
 
 def _accept(request: ShardRequest, info: EngineInfo, store: ObjectStore) -> None:

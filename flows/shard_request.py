@@ -21,9 +21,15 @@ class ShardEngine(BaseModel):
     engine: str = Field(min_length=1, max_length=64, description="Name of the engine.")
     bundle: str | None = Field(
         default=None,
-        description="Folder of the model; `LOUDR_BUNDLE` of the worker comes before it.",
+        description="Folder of the model; `LOUDR_BUNDLE` of the worker comes before it, for a "
+        "voice of the cast `LOUDR_VOICES__NAME__BUNDLE`.",
     )
     provider: str = Field(default="cpu", max_length=32, description="cpu or cuda.")
+    voice: str = Field(
+        default="",
+        max_length=64,
+        description="Voice of the profile that has this engine; empty for the book's own.",
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="The engine's own options.")
     detectors: dict[str, Any] = Field(
         default_factory=dict, description="Thresholds that differ from the detectors' own."

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,10 +14,17 @@ from prefect.states import Cancelled
 
 from flows import live
 from flows.configuration import Settings
-from flows.opening import engine_pool, engine_spec, open_render, open_settings_store, pool_size
+from flows.opening import (
+    Engines,
+    engine_pool,
+    engine_specs,
+    open_render,
+    open_settings_store,
+    pool_size,
+)
 from flows.render_book import render_book
 from flows.request import RenderRequest
-from loudr_core.render.book import BookRender, EnginePoolLike, RenderOptions
+from loudr_core.render.book import BookRender, RenderOptions
 from loudr_core.render.planning import StoredPlan
 from loudr_core.render.result import RenderResult
 from loudr_core.render.speak import Interrupted
@@ -83,7 +90,7 @@ class Studio:
 
     def _started(self, settings: Settings, store: ObjectStore) -> "_Engines":
         """Return engine processes for these settings: those that run, or others in their place."""
-        key = (engine_spec(settings.profile, store), settings.executor)
+        key = (engine_specs(settings.profile, store), settings.executor)
         if self._engines is None or self._engines.key != key:
             self.close()
             stack, size = ExitStack(), pool_size(settings)
@@ -96,9 +103,9 @@ class Studio:
 class _Engines:
     """Engine processes, what they were started for, and how to end them."""
 
-    key: tuple[EngineSpec, str]
+    key: tuple[Mapping[str, EngineSpec], str]
     size: int
-    pool: EnginePoolLike
+    pool: Engines
     stack: ExitStack
 
 

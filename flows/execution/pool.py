@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
 
 from flows.execution.campaign import Campaign, Terms
@@ -35,7 +35,7 @@ from loudr_core.speech.wire import EngineInfo, EngineSpec
 from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["BookPool", "ShardPool"]
+__all__ = ["BookPart", "BookPool", "ShardPool"]
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +49,8 @@ class ShardPool:
 
     Parameters
     ----------
-    spec : EngineSpec
-        What each worker loads.
+    specs : EngineSpec, or mapping of str to EngineSpec
+        What a worker loads for each voice, by its name; the narrator's is empty.
     store : ObjectStore
         One that the workers reach too.
     runs : ShardRuns
@@ -58,28 +58,44 @@ class ShardPool:
     """
 
     def __init__(
-        self, spec: EngineSpec, store: ObjectStore, *, runs: ShardRuns, terms: Terms
+        self,
+        specs: EngineSpec | Mapping[str, EngineSpec],
+        store: ObjectStore,
+        *,
+        runs: ShardRuns,
+        terms: Terms,
     ) -> None:
         self.store, self.runs, self.terms = store, runs, terms
         self.owner = uuid.uuid4().hex[:12]
-        self._spec = spec
-        self._info: Future[EngineInfo] = Future()
+        self._specs = {"": specs} if isinstance(specs, EngineSpec) else dict(specs)
+        self._infos: dict[str, Future[EngineInfo]] = {
+            name: Future() for name in map(self.engine_of, self._specs)
+        }
         self._stop = threading.Event()
         self._books: list[BookPool] = []
-        self._thread = threading.Thread(target=self._describe, name="describe", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._describe, args=(name,), name="describe", daemon=True)
+            for name in self._infos
+        ]
 
     def __enter__(self) -> "ShardPool":
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for book in self._books:
             book.close()
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
-    def info(self, timeout_s: float | None = None) -> EngineInfo:
-        """Return what the engine is, from the store or from the first worker that loads it.
+    def engine_of(self, name: str) -> str:
+        """Return the first of the voices that have the same engine, which stands for it."""
+        return next(each for each, spec in self._specs.items() if spec == self._specs[name])
+
+    def info(self, timeout_s: float | None = None, name: str = "") -> EngineInfo:
+        """Return what a voice's engine is, from the store or from the first worker that loads it.
 
         Raises
         ------
@@ -88,7 +104,7 @@ class ShardPool:
         TimeoutError
             It took longer than `timeout_s`.
         """
-        return self._info.result(timeout_s)
+        return self._infos[self.engine_of(name)].result(timeout_s)
 
     def submit(self, order: Order) -> "Future[Outcome]":
         """Refuse: orders belong to a book."""
@@ -99,43 +115,55 @@ class ShardPool:
         self._books.append(BookPool(self))
         return self._books[-1]
 
-    def request(self, shard: ShardStanding, plan: Plan | None) -> ShardRequest:
-        """Return what a run of a shard is asked for; without a plan, to describe the engine."""
+    def request(self, shard: ShardStanding, plan: Plan | None, name: str = "") -> ShardRequest:
+        """Return what a run of a shard is asked for; without a plan, to describe the engine.
+
+        Parameters
+        ----------
+        name : str
+            Of a voice that has the engine.
+        """
+        spec = self._specs[name]
+        fingerprint = ""
+        if plan is not None:
+            fingerprint = plan.voices[name].fingerprint if name else plan.fingerprint
         return ShardRequest(
-            store=self._spec.store_url,
+            store=spec.store_url,
             engine=ShardEngine(
-                engine=self._spec.engine,
-                bundle=self._spec.bundle,
-                provider=self._spec.provider,
-                options=dict(self._spec.options),
-                detectors=dict(self._spec.policy),
+                engine=spec.engine,
+                bundle=spec.bundle,
+                provider=spec.provider,
+                options=dict(spec.options),
+                detectors=dict(spec.policy),
+                voice=name,
             ),
             owner=self.owner,
             book_id=plan.book_id if plan else "",
             plan_id=plan.plan_id if plan else "",
             shard=shard.number,
             attempt=shard.attempt,
-            fingerprint=plan.fingerprint if plan else "",
+            fingerprint=fingerprint,
         )
 
-    def _describe(self) -> None:
+    def _describe(self, name: str) -> None:
+        described, spec = self._infos[name], self._specs[name]
         try:
             self.runs.workers()  # a deployment that is not there is known now
-            info = read_info(self.store, self._spec)
+            info = read_info(self.store, spec)
             if info is None:
-                info = _Description(self, engine_folder(self._spec)).wait(self._stop)
+                info = _Description(self, engine_folder(spec), name).wait(self._stop)
         except CancelledError as stopped:
-            self._info.set_exception(stopped)
+            described.set_exception(stopped)
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
-            self._info.set_exception(_as_ours(error))
+            described.set_exception(_as_ours(error))
         else:
-            self._info.set_result(info)
+            described.set_result(info)
 
 
 class _Description:
     """Asks a worker what its engine is: a shard with one thing missing, and no book."""
 
-    def __init__(self, pool: ShardPool, folder: str) -> None:
+    def __init__(self, pool: ShardPool, folder: str, name: str) -> None:
         self._pool, self._folder = pool, folder
         self._info: EngineInfo | None = None
         self._campaign = Campaign(
@@ -144,7 +172,7 @@ class _Description:
             owner=pool.owner,
             runs=pool.runs,
             terms=pool.terms,
-            request=lambda shard: pool.request(shard, None),
+            request=lambda shard: pool.request(shard, None, name),
             listener=self,
         )
         self._campaign.board.shards[0] = ShardStanding(number=0, missing={"description": 0.0})
@@ -182,6 +210,9 @@ class BookPool:
         self._plan: Callable[[], Plan] | None = None
         self._cancel = threading.Event()
         self._campaign: Campaign | None = None
+        self._parts: dict[str, BookPart] = {}
+        self._engine: dict[str, str] = {}
+        self._engine_of_shard: dict[int, str] = {}
         self._notes: deque[tuple[Order, Future[Outcome]]] = deque()
         self._open: dict[str, tuple[Order, Future[Outcome]]] = {}
         self._wake = threading.Event()
@@ -197,12 +228,17 @@ class BookPool:
         """
         self._plan, self._cancel = plan, cancel
 
-    def info(self, timeout_s: float | None = None) -> EngineInfo:
-        """Return what the engine is, as `ShardPool.info`."""
-        return self._pool.info(timeout_s)
+    def part(self, name: str) -> "BookPart":
+        """Return the pool as one voice of the book sees it; voices of one engine have the same."""
+        engine = self._pool.engine_of(name)
+        return self._parts.setdefault(engine, BookPart(self, engine))
 
-    def submit(self, order: Order) -> "Future[Outcome]":
-        """Queue an order; the future is as that of `EnginePool.submit`.
+    def info(self, timeout_s: float | None = None, name: str = "") -> EngineInfo:
+        """Return what a voice's engine is, as `ShardPool.info`."""
+        return self._pool.info(timeout_s, name)
+
+    def submit(self, order: Order, name: str = "") -> "Future[Outcome]":
+        """Queue an order for a voice's engine; the future is as that of `EnginePool.submit`.
 
         Raises
         ------
@@ -220,6 +256,7 @@ class BookPool:
                 return future
             if self._stop.is_set():
                 raise ValueError("the pool is closed")
+            self._engine[order.job_key] = self._pool.engine_of(name)
             self._notes.append((order, future))
             if self._thread.ident is None:
                 self._thread.start()
@@ -262,7 +299,9 @@ class BookPool:
             owner=self._pool.owner,
             runs=self._pool.runs,
             terms=self._pool.terms,
-            request=lambda shard: self._pool.request(shard, plan),
+            request=lambda shard: self._pool.request(
+                shard, plan, self._engine_of_shard[shard.number]
+            ),
             listener=self,
         )
 
@@ -285,10 +324,14 @@ class BookPool:
             workers = max(1, self._pool.runs.workers())
         least = self._pool.terms.shard_audio_s
         bounds = (least, max(_SHARD_AUDIO_MOST_S, least))
-        for cut in cut_shards(orders, workers=workers, audio_s=bounds):
+        for cut in cut_shards(orders, workers=workers, audio_s=bounds, engine_of=self._engine_for):
             shard = campaign.board.add(cut.orders)
+            self._engine_of_shard[shard.number] = self._engine_for(cut.orders[0])
             owner = self._pool.owner
             write_orders(self._pool.store, plan.folder, owner, shard.number, cut.orders)
+
+    def _engine_for(self, order: Order) -> str:
+        return self._engine[order.job_key]
 
     def hear(self, entry: Entry) -> None:
         """Answer the orders whose outcomes a run has written."""
@@ -341,6 +384,21 @@ class BookPool:
             self._open[order.job_key] = (order, future)
         for job_key in list(self._open):
             self._settle(job_key, error)
+
+
+class BookPart:
+    """One engine of a book's pool; made by `BookPool.part`."""
+
+    def __init__(self, book: BookPool, name: str) -> None:
+        self._book, self._name = book, name
+
+    def info(self, timeout_s: float | None = None) -> EngineInfo:
+        """Return what the engine is, as `ShardPool.info`."""
+        return self._book.info(timeout_s, self._name)
+
+    def submit(self, order: Order) -> "Future[Outcome]":
+        """Queue an order, as `BookPool.submit`."""
+        return self._book.submit(order, self._name)
 
 
 def _as_ours(error: Exception) -> LoudrError:
