@@ -101,10 +101,12 @@ def poll(watched: ObjectStore, ledger: Ledger, runs: Runs, options: PollOptions)
         The drop folder or the ledger cannot be listed.
     """
     now = watched.now_s()
-    tickets, ignored = scan(watched)
+    found = scan(watched)
     known = ledger.read()
-    report = PollReport(ignored=ignored)
-    for ticket in tickets:
+    report = PollReport(ignored=found.strange, troubled=found.unusable)
+    for line in found.unusable:
+        logger.warning("%s", line)
+    for ticket in found.tickets:
         entry = known.get(ticket.id, Entry())
         look = _Look(watched, ledger, runs, options, report)
         try:

@@ -15,13 +15,16 @@ from typing import Any
 
 from loudr_core.book.read import SUFFIXES
 from loudr_core.canonical import digest
-from loudr_core.errors import ConfigError
+from loudr_core.errors import ConfigError, StoreError
 from loudr_core.store.address import object_url, parse_s3_url
+from loudr_core.store.local import check_key
 from loudr_core.store.protocol import ObjectStore, StoredObject
 
 __all__ = [
+    "Scan",
     "Ticket",
     "place_of",
+    "printable",
     "refuse_overlap",
     "scan",
     "sidecar_key",
@@ -74,27 +77,58 @@ class Ticket:
         return asdict(self)
 
 
-def scan(store: ObjectStore) -> tuple[list[Ticket], list[str]]:
-    """Return the books of a drop folder in ascending order, and the files that are none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """What lies in a drop folder.
 
-    Hidden files, sidecars of books that are there, and our own status objects are neither.
+    Parameters
+    ----------
+    tickets : list of Ticket
+        The books, in ascending order.
+    strange : list of str
+        Files that are no books.
+    unusable : list of str
+        One line for each book that cannot be taken as it lies there, and each folder that cannot be
+        looked into.
     """
-    entries = {entry.key: entry for entry in store.entries("") if not _hidden(entry.key)}
+
+    tickets: list[Ticket]
+    strange: list[str]
+    unusable: list[str]
+
+
+def scan(store: ObjectStore) -> Scan:
+    """Return what lies in a drop folder.
+
+    Hidden files, sidecars of books that are there, and our own status objects are passed over.
+
+    Raises
+    ------
+    StoreError
+        The folder or bucket cannot be listed.
+    """
+    entries, unusable = _entries(store)
     books = {key: entry for key, entry in entries.items() if _is_book(key)}
     known = {key + ending for key in books for ending in (_SIDECAR, _STATUS)}
     strange = [
-        key
+        printable(key)
         for key in entries
         if key not in books and key not in known and not key.endswith(_STATUS)
     ]
-    tickets = [_ticket(store, entry, entries.get(key + _SIDECAR)) for key, entry in books.items()]
-    return tickets, strange
+    tickets = []
+    for key, entry in books.items():
+        fault = _fault(store, key)
+        if fault:
+            unusable.append(f"{printable(object_url(store.url, key))}: {fault}")
+        else:
+            tickets.append(_ticket(store, entry, entries.get(key + _SIDECAR)))
+    return Scan(tickets=tickets, strange=strange, unusable=unusable)
 
 
 def ticket_of(store: ObjectStore, key: str) -> Ticket | None:
     """Return one book as it lies there now, or None when it is gone."""
     found = {entry.key: entry for entry in store.entries(key)}
-    if key not in found:
+    if key not in found or _fault(store, key):
         return None
     return _ticket(store, found[key], found.get(key + _SIDECAR))
 
@@ -147,6 +181,48 @@ def refuse_overlap(watched: str, **others: str) -> None:
             )
 
 
+def printable(text: str) -> str:
+    """Return a name as one line that any terminal, log and database takes."""
+    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in whole)
+
+
+def _entries(store: ObjectStore) -> tuple[dict[str, StoredObject], list[str]]:
+    """Return what can be listed by key, and why the rest cannot.
+
+    A folder that somebody has put there closed must not hold up the books of the others. A bucket
+    is listed in pieces, so what came before an error may lack the sidecar of its last book.
+    """
+    found: dict[str, StoredObject] = {}
+    try:
+        for entry in store.entries(""):
+            if not _hidden(entry.key):
+                found[entry.key] = entry
+    except StoreError as error:
+        if not _in_folder(store):
+            raise
+        return found, [printable(error.message)]
+    return found, []
+
+
+def _fault(store: ObjectStore, key: str) -> str:
+    """Return why a book cannot be taken as it lies there; empty when it can."""
+    try:
+        check_key(key.encode().decode())
+    except ValueError:
+        return "its name cannot be used: give it one in UTF-8 without backslashes and empty parts"
+    if _in_folder(store):
+        root = Path(store.url)
+        for each in (key, key + _SIDECAR):  # whoever may drop a book may not read this machine
+            if not (root / each).resolve().is_relative_to(root):
+                return f"{each} is a link that leads out of the drop folder: put the file there"
+    return ""
+
+
+def _in_folder(store: ObjectStore) -> bool:
+    return "://" not in store.url
+
+
 def _ticket(store: ObjectStore, entry: StoredObject, sidecar: StoredObject | None) -> Ticket:
     times = [each.modified_s for each in (entry, sidecar) if each is not None]
     return Ticket(
@@ -166,7 +242,7 @@ def _words(store: ObjectStore, entry: StoredObject) -> str:
 
 def _version(store: ObjectStore, entry: StoredObject) -> str:
     """Return the ETag in a bucket; a folder's version names an inode, which a mount changes."""
-    return entry.version if store.url.startswith("s3://") else ""
+    return "" if _in_folder(store) else entry.version
 
 
 def _is_book(key: str) -> bool:
@@ -174,4 +250,4 @@ def _is_book(key: str) -> bool:
 
 
 def _hidden(key: str) -> bool:
-    return any(part.startswith(".") for part in key.split("/"))
+    return any(part.startswith(".") and part.strip(".") for part in key.split("/"))

@@ -4,12 +4,14 @@ A process killed in the middle of a write leaves a file in `.tmp`, never half an
 flushed to the disk before it gets its name, so a power cut leaves no empty object either.
 """
 
+import builtins
 import contextlib
 import errno
 import itertools
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +24,8 @@ __all__ = ["LocalStore", "check_key"]
 
 _STALE_S = 86_400.0
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_GONE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+"""A file that was deleted since, and a link that leads nowhere."""
 _NO_PARTS = {"", ".", ".."}
 
 
@@ -103,23 +107,44 @@ class LocalStore:
             path.unlink(missing_ok=True)
 
     def list(self, prefix: str) -> Iterator[str]:
-        """Yield every key that starts with `prefix`, in ascending order."""
+        """Yield every key that starts with `prefix`, in ascending order.
+
+        Raises
+        ------
+        StoreError
+            A folder cannot be looked into; after every key of the others.
+        """
         folder = prefix.rpartition("/")[0]
         base = self._root / check_key(folder) if folder else self._root
         keys = []
-        for where, folders, names in os.walk(base):
+        closed: builtins.list[OSError] = []
+        for where, folders, names in os.walk(base, onerror=closed.append):
             if where == str(self._root):
                 folders[:] = [name for name in folders if name != self._aside.name]
             relative = Path(where).relative_to(self._root).as_posix()
             start = "" if relative == "." else f"{relative}/"
             keys += [key for name in names if (key := start + name).startswith(prefix)]
         yield from sorted(keys)
+        for error in closed:
+            if error.errno not in _GONE:
+                with self._mapped("list", Path(error.filename)):
+                    raise error
 
     def entries(self, prefix: str) -> Iterator[StoredObject]:
-        """Yield what `list` does, with size, version and time of each object."""
+        """Yield what `list` does, with size, version and time of each object.
+
+        What somebody else put there and is no file is none: a pipe would be waited for without end.
+        """
         for key in self.list(prefix):
-            with contextlib.suppress(FileNotFoundError):  # deleted since
-                found = (self._root / key).stat()
+            path = self._root / key
+            with self._mapped("look at", path):
+                try:
+                    found = path.stat()
+                except OSError as error:
+                    if error.errno in _GONE:
+                        continue
+                    raise
+            if stat.S_ISREG(found.st_mode):
                 yield StoredObject(
                     key=key,
                     size=found.st_size,

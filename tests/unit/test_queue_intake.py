@@ -1,6 +1,8 @@
 """The drop folder: settled files are claimed once, by whoever is first; none is forgotten."""
 
+import errno
 import json
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +109,7 @@ def test_a_second_poll_does_nothing_when_all_is_done() -> None:
     watched, store, runs = MemoryStore(), MemoryStore(), FakeRuns()
     watched.put("a.epub", b"a")
     assert len(look(watched, store, runs).submitted) == 1
-    (ticket,), _ = scan(watched)
+    (ticket,) = scan(watched).tickets
     Ledger(store, "run").finish(ticket.id, Outcome(state="done").as_dict())
     before = [(entry.key, entry.version) for entry in store.entries("")]
     report = look(watched, store, runs, owner="two")
@@ -119,7 +121,7 @@ def test_a_poller_that_died_between_claim_and_run() -> None:
     """Its claim is left alone for a while, and then leads to one run, by whoever comes."""
     watched, store, runs = MemoryStore(), Clock(), FakeRuns()
     watched.put("a.epub", b"a")
-    (ticket,), _ = scan(watched)
+    (ticket,) = scan(watched).tickets
     assert Ledger(store, "dead").claim(ticket.id, {})
     patient = PollOptions(settle_s=0, stale_s=600)
     assert look(watched, store, runs, patient).running == [ticket.place]
@@ -230,7 +232,7 @@ def test_one_bad_book_keeps_no_other_from_its_turn() -> None:
 def test_a_run_that_ended_without_a_word_gets_successors_and_then_gives_up() -> None:
     watched, store, runs = MemoryStore(), MemoryStore(), FakeRuns()
     watched.put("a.epub", b"a")
-    (ticket,), _ = scan(watched)
+    (ticket,) = scan(watched).tickets
     for attempt in (1, 2, 3):
         assert look(watched, store, runs).submitted == [ticket.place]
         assert look(watched, store, runs).running == [ticket.place]
@@ -246,7 +248,7 @@ def test_a_run_that_ended_without_a_word_gets_successors_and_then_gives_up() -> 
 def test_the_next_run_waits_its_time() -> None:
     watched, store, runs = MemoryStore(), Clock(), FakeRuns()
     watched.put("a.epub", b"a")
-    (ticket,), _ = scan(watched)
+    (ticket,) = scan(watched).tickets
     patient = PollOptions(settle_s=0, retry_s=300)
     look(watched, store, runs, patient)
     runs.over[f"{ticket.id}:1"] = "Failed"
@@ -291,6 +293,91 @@ def test_what_is_no_book_is_named_and_left() -> None:
     report = look(watched, store, runs)
     assert runs.keys == ["a.epub", "sub/b.MD"]
     assert report.ignored == ["cover.jpg", "lonely.toml"]
+
+
+def _odd(folder: Path, name: str) -> None:
+    """Put something into a folder that a person may put there, and no book is made of."""
+    match name:
+        case "loop.md":
+            (folder / name).symlink_to(name)
+        case "dangling.md":
+            (folder / name).symlink_to("nowhere")
+        case "pipe.md":
+            os.mkfifo(folder / name)
+        case "folder.epub":
+            (folder / name).mkdir()
+        case "latin.md":
+            Path(os.fsdecode(bytes(folder) + b"/latin\xe9.md")).write_text("x")
+        case "back\\slash.md":
+            (folder / name).write_text("x")
+        case "out.md":
+            (folder.parent / "secret").write_text("x")
+            (folder / name).symlink_to("../secret")
+        case "sidecar.md":
+            (folder.parent / "secret.toml").write_text("speed = 1")
+            (folder / name).write_text("x")
+            (folder / "sidecar.md.toml").symlink_to("../secret.toml")
+        case _:
+            raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("loop.md", ""),
+        ("dangling.md", ""),
+        ("pipe.md", ""),
+        ("folder.epub", ""),
+        ("latin.md", "latin\\xe9.md: its name cannot be used"),
+        ("back\\slash.md", "its name cannot be used"),
+        ("out.md", "leads out of the drop folder"),
+        ("sidecar.md", "leads out of the drop folder"),
+    ],
+)
+def test_what_cannot_be_taken_keeps_no_book_from_its_turn(
+    tmp_path: Path, name: str, said: str
+) -> None:
+    """Links, pipes and names that no ledger takes: each is left, and named where it is a book."""
+    folder = tmp_path / "drop"
+    folder.mkdir()
+    _odd(folder, name)
+    (folder / "good.epub").write_bytes(b"x")
+    (folder / "link.epub").symlink_to("good.epub")
+    store, runs = MemoryStore(), FakeRuns()
+    report = look(open_store(str(folder)), store, runs)
+    assert runs.keys == ["good.epub", "link.epub"]
+    assert len(report.troubled) == bool(said)
+    assert said in "".join(report.troubled)
+    json.dumps(report.as_dict(), ensure_ascii=False).encode()
+
+
+def test_a_closed_folder_keeps_no_book_from_its_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "open.epub").write_bytes(b"x")
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    runs = FakeRuns()
+    report = look(open_store(str(tmp_path)), MemoryStore(), runs)
+    assert runs.keys == ["open.epub"]
+    assert report.troubled == [f"cannot list {tmp_path}/closed: Permission denied"]
+
+
+@pytest.mark.parametrize("key", ["a//b.md", "/a.md", "../a.md", "a/./b.md", "a\\b.md"])
+def test_a_key_of_a_bucket_that_is_no_path_is_named_and_left(key: str) -> None:
+    watched, runs = MemoryStore(), FakeRuns()
+    watched.put("good.md", b"x")
+    watched._objects[key] = b"x"
+    report = look(watched, MemoryStore(), runs)
+    assert runs.keys == ["good.md"]
+    assert report.troubled[0].endswith("without backslashes and empty parts")
 
 
 def test_a_claim_is_ours_after_a_lost_answer() -> None:

@@ -65,6 +65,36 @@ def test_list_is_sorted_and_takes_any_prefix(store: LocalStore) -> None:
     assert list(store.list("nothing/")) == []
 
 
+def test_what_cannot_be_listed_is_an_error_after_all_that_can(
+    store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever deletes what no plan names must not take a closed folder of plans for none."""
+    store.put("a/1", b"x")
+    store.put("b/1", b"x")
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("/a"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    found: list[str] = []
+    with pytest.raises(StoreError, match=r"cannot list .*/a: Permission denied"):
+        found.extend(store.list(""))
+    assert found == ["b/1"]
+
+
+def test_entries_are_files_alone(store: LocalStore) -> None:
+    """A pipe that somebody put into a drop folder would be read without end."""
+    store.put("a", b"x")
+    root = Path(store.url)
+    os.mkfifo(root / "pipe")
+    (root / "loop").symlink_to("loop")
+    (root / "dangling").symlink_to("nowhere")
+    assert [entry.key for entry in store.entries("")] == ["a"]
+
+
 @pytest.mark.parametrize("key", ["", "/etc/passwd", "../x", "a/../../x", "a\\b", "a\0"])
 def test_a_key_cannot_leave_the_store(store: LocalStore, key: str) -> None:
     """A key that climbs out is the caller's mistake."""
