@@ -1,8 +1,8 @@
 """Numbers of lists: what a reader sees before each item of an `ol`, which no text node holds.
 
-HTML 4.4.8 (`start`, `reversed`, `value`, `type`) and CSS Lists 3 as far as `styles` reads sheets. A
-list whose numbers its sheets make with `counter()` has none here. Letters are said as letters,
-every other numbering as a number.
+HTML 4.4.8 (`start`, `reversed`, `value`, `type`) and CSS Lists 3 as far as `styles` reads sheets.
+Where a sheet puts a `counter()` before the items, that is taken to count the items; counters of
+anything else are not read. Letters are said as letters, every other numbering as a number.
 """
 
 import re
@@ -41,6 +41,7 @@ _TYPES: Final = {
 }  # fmt: skip
 _BULLETS: Final = frozenset({"disc", "circle", "square", "none"})
 _BY_BROWSER: Final = frozenset({"", "revert", "revert-layer"})
+_COUNTER: Final = re.compile(r"\bcounters?\(([^()]*)\)")
 _WHOLE: Final = re.compile(r"\s*([+-]?\d{1,9})(?!\d)")
 _OPENING: Final = re.compile(r"[(\[]?([^\W_]{1,12})[.):\]–—-]+(?:\s|\Z)")
 _ROMANS: Final = (
@@ -66,20 +67,21 @@ def item_numbers(element: Element, styles: Styles) -> list[str]:
         shows no number.
     """
     items = list(_items(element))
-    shown = [_is_counted(item, styles) for item in items]
     if _is_contents(items):
         return [""] * len(items)
+    kinds = [_style(item, styles) if _is_shown(item, styles) else None for item in items]
+    shown = [kind is not None for kind in kinds]
     backwards = element.get("reversed") is not None
     start = _whole(element.get("start", ""))
     number = start if start is not None else sum(shown) if backwards else 1
     numbers: list[str] = []
-    for item, counts in zip(items, shown, strict=True):
-        if not counts:
+    for item, kind in zip(items, kinds, strict=True):
+        if kind is None:
             numbers.append("")
             continue
         value = _whole(item.get("value", ""))
         number = number if value is None else value
-        numbers.append(_marker(number, _style(item, styles)))
+        numbers.append(_marker(number, kind))
         number += -1 if backwards else 1
     return numbers
 
@@ -104,10 +106,14 @@ def _items(element: Element) -> Iterator[Element]:
             todo.extend(reversed(node))
 
 
-def _is_counted(item: Element, styles: Styles) -> bool:
+def _is_shown(item: Element, styles: Styles) -> bool:
     """Return whether an item is shown as one: CSS counts only what is displayed as a list item."""
     if is_hidden(item) or styles.hides(item):
         return False
+    return _is_list_item(item, styles) or bool(_COUNTER.search(styles.content(item, "before")))
+
+
+def _is_list_item(item: Element, styles: Styles) -> bool:
     display = styles.list_value(item, "display")
     return display in _BY_BROWSER or "list-item" in display
 
@@ -131,6 +137,26 @@ def _letters(element: Element) -> int:
 
 
 def _style(item: Element, styles: Styles) -> str:
+    """Return how an item is numbered, by its marker or by a counter before its text."""
+    marker = styles.content(item, "marker")
+    if not _is_list_item(item, styles):
+        style = ""
+    elif marker in {"", "normal"}:
+        style = _list_style(item, styles)
+    else:
+        style = _of_counter(marker)
+    return style if style in _FIGURES else _of_counter(styles.content(item, "before"))
+
+
+def _of_counter(content: str) -> str:
+    match = _COUNTER.search(content)
+    if match is None:
+        return ""
+    last = match[1].rpartition(",")[2].strip()
+    return last if last in _FIGURES | _BULLETS else "decimal"
+
+
+def _list_style(item: Element, styles: Styles) -> str:
     """Return the type of an item's marker, by cascade and inheritance."""
     node: Element | None = item
     while node is not None:

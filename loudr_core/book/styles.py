@@ -1,4 +1,4 @@
-"""What style sheets hide and how they number lists: `display`, `visibility`, `list-style`.
+"""What style sheets hide, and how they number lists.
 
 Books hide by class what is not for reading: a heading that only feeds the table of contents, a
 fallback for another device. Of selectors, names, classes and ids with descendant and child
@@ -29,6 +29,10 @@ _DECLARATION: Final = re.compile(
 _LIST_DECLARATION: Final = re.compile(
     r"(?:^|;)\s*(display|list-style(?:-type)?)\s*:\s*([^;!]*?)\s*(!\s*important)?\s*(?=;|\Z)", re.I
 )
+_CONTENT_DECLARATION: Final = re.compile(
+    r"(?:^|;)\s*(content)\s*:\s*([^;!]*?)\s*(!\s*important)?\s*(?=;|\Z)", re.I
+)
+_PSEUDO: Final = re.compile(r"(.+?)::?(before|marker)\Z", re.I | re.S)
 _PLACES: Final = frozenset({"inside", "outside"})
 _MAX_IMPORTS: Final = 4
 """Sheets that import one another, at most."""
@@ -94,6 +98,7 @@ class Styles:
         hiding = list(_compiled(css, _DECLARATION))
         self._hiding = _indexed(hiding) if any(rule.hides for rule in hiding) else {}
         self._lists = _indexed(_compiled(css, _LIST_DECLARATION))
+        self._content = _indexed(_compiled(css, _CONTENT_DECLARATION))
 
     def hides(self, element: Element) -> bool:
         """Return whether the sheets keep an element from being shown."""
@@ -127,6 +132,23 @@ class Styles:
             if own == what and (important or rule is None or not rule.rank[0]):
                 value = said
         return value
+
+    def content(self, element: Element, what: Literal["before", "marker"]) -> str:
+        """Return what sheets put before an element or for its list marker; empty when nothing.
+
+        Parameters
+        ----------
+        element : element
+        what : {"before", "marker"}
+            Of which pseudo-element.
+
+        Returns
+        -------
+        str
+            The value of `content` in small letters, its strings empty: `counter(item) ""`.
+        """
+        rule = _cascaded(self._content, element).get(what) if self._content else None
+        return "" if rule is None else rule.value
 
 
 def _indexed(rules: Iterable[_Rule]) -> dict[str, list[_Rule]]:
@@ -171,12 +193,14 @@ def _compiled(css: str, declaration: re.Pattern[str]) -> Iterator[_Rule]:
     for selectors, body in _rules(_STRING.sub('""', _COMMENT.sub(" ", css))):
         found = declaration.findall(body)
         for selector in selectors.split(",") if found else ():
-            steps = _steps(selector)
-            if steps is None:
+            pseudo = _PSEUDO.fullmatch(selector.strip())
+            steps = _steps(pseudo[1] if pseudo else selector)
+            if steps is None or (pseudo is None) == (declaration is _CONTENT_DECLARATION):
                 continue
             for name, given, important in found:
                 order += 1
                 what, value = _list_declaration(name, given)
+                what = pseudo[2].lower() if pseudo else what
                 yield _Rule(
                     steps,
                     what,

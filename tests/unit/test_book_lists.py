@@ -87,6 +87,30 @@ def test_style_sheets(css: str, attributes: str, found: list[str]) -> None:
     assert numbers(attributes, css) == found
 
 
+@pytest.mark.parametrize(
+    ("css", "found"),
+    [
+        ('ol { list-style: none } li::before { content: counter(n) ". " }', ["1.", "2."]),
+        (
+            'li { display: block } li:before { content: "(" counter(n, lower-alpha) ")" }',
+            ["A.", "B."],
+        ),
+        ('ol { list-style: none } ol > li::before { content: counters(n, ".") }', ["1.", "2."]),
+        ('ol { list-style: none } li::before { content: "- " }', ["", ""]),
+        ("ol { list-style: none } li::before { content: counter(n, none) }", ["", ""]),
+        ("ol { list-style: none } li::before { display: none }", ["", ""]),
+        ("ol { list-style: none } li::after { content: counter(n) }", ["", ""]),
+        ('li::before { content: "Step " }', ["1.", "2."]),
+        ("li::before { content: counter(n) }", ["1.", "2."]),
+        ('li::marker { content: "* " }', ["", ""]),
+        ('li::marker { content: counter(list-item, upper-latin) ") " }', ["A.", "B."]),
+        ("li::marker { content: normal }", ["1.", "2."]),
+    ],
+)
+def test_counters_and_markers_of_style_sheets(css: str, found: list[str]) -> None:
+    assert numbers(css=css) == found
+
+
 def test_items_with_values_of_their_own() -> None:
     items = '<li>a</li><li value="9">b</li><li value="x">c</li><li type="a" value="4">d</li>'
     assert numbers(items=items) == ["1.", "9.", "10.", "D."]
