@@ -63,8 +63,9 @@ class Settings(BaseSettings, Profile):
     workers: int | None = Field(default=None, ge=1, le=256)
     """Engine processes; one per core, as memory allows, when None."""
     hang_s: float = Field(default=60.0, ge=1, le=7200)
-    """Seconds that a segment may take, or 20 times its estimated audio if that is more; an engine
-    process that takes longer is taken to hang, and replaced."""
+    """Seconds that a segment may take, or `hang_factor` times its estimated audio if that is more;
+    an engine process that takes longer is taken to hang, and replaced."""
+    hang_factor: float = Field(default=20.0, gt=0, le=10_000)
     executor: _Executor = "local"
     pool: PoolSettings = PoolSettings()
     metrics_port: int | None = Field(default=None, ge=1, le=65_535)

@@ -34,6 +34,7 @@ __all__ = [
     "engine_pool",
     "engine_spec",
     "engine_specs",
+    "hang_limits",
     "open_render",
     "open_settings_store",
     "pool_size",
@@ -82,7 +83,7 @@ def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterato
     logs = ready_home(settings.home) / "logs"
 
     def made(spec: EngineSpec, size: int, folder: Path = logs) -> EnginePool:
-        return EnginePool(spec, size=size, log_dir=folder, hang_floor_s=settings.hang_s)
+        return EnginePool(spec, size=size, log_dir=folder, **hang_limits(settings))
 
     narrator = specs[""]
     if all(spec == narrator for spec in specs.values()):
@@ -97,6 +98,11 @@ def engine_pool(settings: Settings, store: ObjectStore, *, size: int) -> Iterato
 
     with Ensemble(list(specs.values()), size=size, start=started) as ensemble:
         yield Engines({name: ensemble.part(spec) for name, spec in specs.items()})
+
+
+def hang_limits(settings: Settings) -> dict[str, float]:
+    """Return after which time an engine process counts as hung, as `EnginePool` takes it."""
+    return {"hang_floor_s": settings.hang_s, "hang_factor": settings.hang_factor}
 
 
 def _terms(settings: Settings) -> Terms:

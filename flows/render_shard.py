@@ -12,6 +12,7 @@ from prefect import flow, runtime
 
 from flows import metrics
 from flows.configuration import Settings, load
+from flows.opening import hang_limits
 from flows.shard_request import ShardRequest
 from loudr_core.errors import BundleError, LoudrError
 from loudr_core.jobs.choices import split_finished
@@ -71,7 +72,7 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
     size = settings.workers or 1
     spec = _here(request.spec, settings, request.engine.voice)
     logs = settings.home.expanduser() / "logs"
-    with EnginePool(spec, size=size, log_dir=logs, hang_floor_s=settings.hang_s) as pool:
+    with EnginePool(spec, size=size, log_dir=logs, **hang_limits(settings)) as pool:
         info = pool.info()
         _accept(request, info, store)
         journal.begin(info)

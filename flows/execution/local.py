@@ -23,6 +23,7 @@ from flows.api_server import ApiServer
 from flows.execution.inline import Inline
 from flows.execution.protocol import OnStage
 from flows.home import ready_home
+from flows.importing import PREFECT
 from loudr_core.errors import DeviceError, Interrupted, LoudrError
 
 if TYPE_CHECKING:
@@ -167,7 +168,8 @@ def _cause_of(error: BaseException) -> LoudrError | Interrupted | None:
 
 
 def _import_flow() -> None:
-    import flows.render_book  # noqa: F401 - four seconds of imports, while the book is planned
+    with PREFECT:
+        import flows.render_book  # noqa: F401 - four seconds of imports, while the book is planned
 
     # The server keeps what these loggers say. A person gets the error itself, in one line, and not
     # the traceback that Prefect writes for a run that failed or was stopped.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import UUID
 
+from flows.importing import PREFECT
 from flows.shard_request import ShardRequest
 from loudr_core.errors import ConfigError, DeviceError
 from loudr_core.render.reconcile import RunPhase
@@ -93,7 +94,8 @@ class PrefectRuns:
 
     def look(self, runs: Iterable[str]) -> Mapping[str, RunView]:
         """Return how the runs are, a page for each request."""
-        from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+        with PREFECT:
+            from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 
         ids = [UUID(run) for run in runs]
         views: dict[str, RunView] = {}
@@ -106,8 +108,9 @@ class PrefectRuns:
 
     def call_off(self, runs: Iterable[str]) -> None:
         """Cancel runs: at once when they wait, through their worker when they work."""
-        from prefect.client.schemas.objects import State, StateType
-        from prefect.states import Cancelled
+        with PREFECT:
+            from prefect.client.schemas.objects import State, StateType
+            from prefect.states import Cancelled
 
         with _client() as client:
             for run, view in self.look(runs).items():
@@ -121,7 +124,8 @@ class PrefectRuns:
                 client.set_flow_run_state(run, state)
 
     def _find(self, client: Any) -> UUID:
-        from prefect.exceptions import ObjectNotFound
+        with PREFECT:
+            from prefect.exceptions import ObjectNotFound
 
         if self._id is None:
             try:
@@ -154,8 +158,9 @@ def _client() -> Iterator[Any]:
     DeviceError
         The server says no.
     """
-    import httpx
-    from prefect.client.orchestration import get_client
+    with PREFECT:
+        import httpx
+        from prefect.client.orchestration import get_client
 
     try:
         with get_client(sync_client=True) as client:

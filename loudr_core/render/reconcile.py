@@ -2,7 +2,7 @@
 
 Truth is which segments have a choice in the store. A run is only somebody's promise to work on
 them: it may end, or go silent because its machine died, which nobody reports. A shard whose run has
-ended with segments missing, or that has made nothing new for the stall time, is given out again;
+ended with segments missing, or that has not been heard of for the stall time, is given out again;
 the run before it may be alive, which costs at most the segments both have in hand. Pure: time and
 what was seen come in, the next step comes out.
 """
@@ -28,19 +28,16 @@ class ReconcileRule:
     Parameters
     ----------
     stall_s : float
-        Seconds without anything new from a run that has begun to answer.
+        Seconds without a sign of life from a run that has begun to answer; it gives one every few
+        seconds, however long a segment takes.
     start_s : float
         The same for a run that was taken and has not answered yet: it loads an engine.
-    slow : float
-        A run may be silent for so many times the estimated audio of its longest segment, if that
-        is more than `stall_s`.
     attempts : int
         Runs that a shard gets.
     """
 
     stall_s: float = 60.0
     start_s: float = 300.0
-    slow: float = 4.0
     attempts: int = 3
 
 
@@ -101,9 +98,7 @@ class ShardStanding:
         return "wait"
 
     def _patience(self, rule: ReconcileRule) -> float:
-        if not self.answered:
-            return rule.start_s
-        return max(rule.stall_s, rule.slow * max(self.missing.values()))
+        return rule.stall_s if self.answered else rule.start_s
 
 
 @dataclass(slots=True, eq=False)

@@ -46,7 +46,6 @@ _BARREN = 3
 """Processes in a row that end before they did anything, until the engine is given up."""
 _TICK_S = 1.0
 _FAREWELL_S = 5.0
-_LIMIT_PER_AUDIO = 20.0
 
 _log = logging.getLogger(__name__)
 
@@ -110,9 +109,9 @@ class EnginePool:
         Processes; see `worker_count`.
     log_dir : Path
         One log file per worker is appended to here.
-    hang_floor_s : float
-        An order that is not answered for this long, or 20 times its estimated audio if that is
-        longer, is taken to hang, and its process is killed.
+    hang_floor_s, hang_factor : float
+        An order that is not answered for this long, or for so many times its estimated audio if
+        that is longer, is taken to hang, and its process is killed.
     start_limit_s : float
         The same for loading the engine.
     """
@@ -124,6 +123,7 @@ class EnginePool:
         size: int,
         log_dir: Path,
         hang_floor_s: float = 60.0,
+        hang_factor: float = 20.0,
         start_limit_s: float = 300.0,
     ) -> None:
         if size < 1:
@@ -132,6 +132,7 @@ class EnginePool:
         self._size = size
         self._log_dir = log_dir
         self._hang_floor_s = hang_floor_s
+        self._hang_factor = hang_factor
         self._start_limit_s = start_limit_s
         self.stats = PoolStats()
         self._info: Future[EngineInfo] = Future()
@@ -419,7 +420,7 @@ class EnginePool:
         for child in self._children:
             if child.ready and child.unspoken:
                 longest = max(t.order.est_audio_s for t in child.in_flight.values())
-                limit = max(self._hang_floor_s, _LIMIT_PER_AUDIO * longest)
+                limit = max(self._hang_floor_s, self._hang_factor * longest)
             elif not child.ready:
                 limit = self._start_limit_s
             else:

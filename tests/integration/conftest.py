@@ -35,6 +35,8 @@ HERE = Path(__file__).parent
 LOUDR = Path(sysconfig.get_path("scripts")) / "loudr"
 WORK_POOL = "loudr-test"
 WORKERS = ("machine-a", "machine-b", "machine-c")
+HANG_S = 10.0
+"""After which a segment of a machine's engine process counts as hung; most take half a second."""
 _OVER = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 KEYS = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -148,6 +150,19 @@ class Machine:
             return psutil.Process(self.process.pid).children()
         return []
 
+    @property
+    def engines(self) -> list[psutil.Process]:
+        """The engine processes of these."""
+        found = []
+        for flow in self.flows:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found += [
+                    each
+                    for each in flow.children(recursive=True)
+                    if "loudr_core.speech.worker" in each.cmdline()
+                ]
+        return found
+
     def kill_flow(self) -> None:
         """Do what the kernel does when memory ends: kill the flow, and leave the worker."""
         for flow in self.flows:
@@ -188,6 +203,8 @@ class Farm:
             "LOUDR_ENGINE": "fake",
             "LOUDR_TEXT__MERGE_SHORT": "false",
             "LOUDR_WORKERS": "1",
+            "LOUDR_HANG_S": str(HANG_S),
+            "LOUDR_HANG_FACTOR": "1",
         }
 
     def complete(self) -> "Farm":

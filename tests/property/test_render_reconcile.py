@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from loudr_core.render.reconcile import Board, ReconcileRule
 from loudr_core.speech.orders import Order
 
-RULE = ReconcileRule(stall_s=5, start_s=9, slow=1.0, attempts=4)
+RULE = ReconcileRule(stall_s=5, start_s=9, attempts=4)
 FATES = ("works", "crashes", "vanishes", "never starts", "is late", "ends early")
 
 
@@ -79,7 +79,7 @@ def test_no_segment_is_forgotten(sizes: list[int], fates: list[tuple[str, int]])
 def test_silence_is_death_only_after_the_stall_time(
     quiet: float, answered: bool, longest: float, stall_s: float
 ) -> None:
-    rule = ReconcileRule(stall_s=stall_s, start_s=120, slow=4.0, attempts=2)
+    rule = ReconcileRule(stall_s=stall_s, start_s=120, attempts=2)
     board = Board()
     shard = board.add([])
     shard.missing["k"] = longest
@@ -88,7 +88,7 @@ def test_silence_is_death_only_after_the_stall_time(
     shard.see("running", 0.0)
     if answered:
         shard.hear(0.0)
-    patience = max(stall_s, 4.0 * longest) if answered else 120
+    patience = stall_s if answered else 120
     assert shard.next_step(quiet, rule) == ("replace" if quiet > patience else "wait")
     shard.submitted(0.0)
     shard.see("ended", 0.0)

@@ -26,7 +26,7 @@ from loudr_core.speech.protocol import VoiceInfo
 from loudr_core.speech.wire import EngineInfo, EngineSpec
 from loudr_core.testing import MemoryStore
 
-RULE = ReconcileRule(stall_s=0.4, start_s=0.8, slow=0.0, attempts=3)
+RULE = ReconcileRule(stall_s=0.4, start_s=0.8, attempts=3)
 SPEC = EngineSpec(engine="fake", store_url="s3://bucket/store", policy={})
 INFO = EngineInfo(
     name="fake",
