@@ -143,12 +143,16 @@ def show_plan(plan: Plan, *, eta_s: float | None) -> None:
     table.add_column("chapter", overflow="fold")
     table.add_column("segments", justify="right")
     table.add_column("audio", justify="right")
+    if plan.cast:
+        table.add_column("voice", overflow="fold")
+    voices = plan.chapter_voices
     for chapter in plan.chapters:
         table.add_row(
             str(chapter.number),
             escape("  " * chapter.level + chapter.title),
             str(chapter.segments),
             duration(chapter.est_audio_s),
+            *([escape(voices[chapter.number].label)] if plan.cast else []),
         )
     results.print(table)
     show_findings(plan.findings)

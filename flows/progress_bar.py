@@ -125,4 +125,6 @@ def _words(counts: Counts) -> str:
         parts.append(f"{counts.failed} failed, {counts.suspect} suspect")
     if counts.eta_s:
         parts.append(f"{duration(counts.eta_s)} left")
+    if counts.engine and counts.done < counts.total:
+        parts.append(counts.engine)
     return ", ".join(parts)

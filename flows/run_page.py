@@ -53,6 +53,7 @@ def chapter_rows(
     """
     measured = {row["number"]: row for row in levels["chapters"]} if levels else {}
     rows: list[Row] = []
+    voices = plan.chapter_voices
     for chapter in plan.chapters:
         row: dict[str, Any] = {
             "chapter": chapter.number,
@@ -60,6 +61,8 @@ def chapter_rows(
             "segments": chapter.segments,
             "minutes": round(chapter.est_audio_s / 60, 1),
         }
+        if plan.cast:
+            row["voice"] = voices[chapter.number].label
         if levels is not None:
             found = measured.get(chapter.number)
             row |= {
@@ -127,6 +130,8 @@ def progress_line(counts: Counts) -> str:
         said.append(f"real-time factor {counts.rtf:.3f}")
     if counts.eta_s and counts.done < counts.total:
         said.append(f"about {duration(counts.eta_s)} left")
+    if counts.engine and counts.done < counts.total:
+        said.append(f"speaking: {counts.engine}")
     return ", ".join(said)
 
 

@@ -31,20 +31,31 @@ def run(book: Path, settings: Settings, *, options: RenderOptions, json_out: boo
 
 def _eta_s(plan: Plan, settings: Settings) -> float | None:
     """Return seconds that speaking will take on this machine, None when nobody knows."""
-    factor = engine_limits(settings.engine).real_time_factor
-    return round(plan.est_audio_s * factor / pool_size(settings), 1) if factor else None
+    voices = plan.chapter_voices
+    factors = {
+        chapter.number: engine_limits(voices[chapter.number].engine).real_time_factor
+        for chapter in plan.chapters
+    }
+    if not all(factors.values()):
+        return None
+    work_s = sum(chapter.est_audio_s * factors[chapter.number] for chapter in plan.chapters)
+    return round(work_s / pool_size(settings), 1)
 
 
 def plan_json(plan: Plan, *, eta_s: float | None = None) -> dict[str, Any]:
     """Return the object of `plan --json`."""
-    data = plan.as_dict()
+    data, voices = plan.as_dict(), plan.chapter_voices
     return {
         "book_id": plan.book_id,
         "plan_id": plan.plan_id,
         "title": plan.metadata["title"],
         "authors": plan.metadata["authors"],
         "language": plan.metadata["language"],
-        "chapters": data["chapters"],
+        "chapters": [
+            {**row, "voice": voices[row["number"]].voice, "engine": voices[row["number"]].engine}
+            for row in data["chapters"]
+        ],
+        "sample_rate_hz": plan.sample_rate_hz,
         "segments": plan.segments,
         "left_out": data["left_out"],
         "generated": data["generated"],

@@ -123,6 +123,8 @@ class ReportData:
         Those that belong to no segment.
     rendered : str
         Chapters that the numbers are of, such as `1-3`, when not of the whole book.
+    voices : sequence of str
+        Who speaks, each with its engine: `heart (embedded)`.
     made : str
         When and with what, as the caller wants it read: `loudr 0.1.0, 30 November 2026`.
     """
@@ -132,8 +134,7 @@ class ReportData:
     title: str
     authors: Sequence[str] = ()
     language: str = ""
-    voice: str = ""
-    engine: str = ""
+    voices: Sequence[str] = ()
     cover: Cover | None = None
     duration_s: float = 0.0
     integrated_lufs: float | None = None

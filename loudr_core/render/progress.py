@@ -28,6 +28,8 @@ class Counts:
         Seconds since the first order was given.
     audio_left_s : float
         Estimated seconds of audio still to make.
+    engine : str
+        Whose answer came last, as people read it; empty for a book of one engine.
     """
 
     total: int = 0
@@ -40,6 +42,7 @@ class Counts:
     compute_s: float = 0.0
     wall_s: float = 0.0
     audio_left_s: float = 0.0
+    engine: str = ""
 
     @property
     def done(self) -> int:
@@ -72,8 +75,8 @@ class Progress:
             self._started = self.clock()
             self._counts = Counts(total=total, reused=reused, audio_left_s=audio_left_s)
 
-    def add(self, outcome: Outcome, *, segments: int, est_audio_s: float) -> None:
-        """Count an answer that finishes `segments` segments with equal words."""
+    def add(self, outcome: Outcome, *, segments: int, est_audio_s: float, engine: str = "") -> None:
+        """Count an answer of an engine that finishes `segments` segments with equal words."""
         choice, before = outcome.choice, self._counts
         spoken = outcome.rendered > 0
         rate = max(1, choice.sample_rate_hz)
@@ -89,6 +92,7 @@ class Progress:
                 audio_s=before.audio_s + (choice.n_samples / rate if spoken else 0.0),
                 compute_s=before.compute_s + sum(row.compute_s for row in outcome.results),
                 audio_left_s=max(0.0, before.audio_left_s - est_audio_s),
+                engine=engine,
             )
 
     def now(self) -> Counts:

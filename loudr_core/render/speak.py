@@ -219,8 +219,14 @@ class Speaking:
             outcome = future.result()
             segments = self._segments[order.job_key]
             self._choices[order.job_key] = outcome.choice
-            self._watch[self._engine_of(order)].add(outcome)
-            self._progress.add(outcome, segments=segments, est_audio_s=order.est_audio_s * segments)
+            engine = self._engine_of(order)
+            self._watch[engine].add(outcome)
+            self._progress.add(
+                outcome,
+                segments=segments,
+                est_audio_s=order.est_audio_s * segments,
+                engine=engine,
+            )
 
         return count
 

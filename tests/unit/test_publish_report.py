@@ -73,8 +73,8 @@ def test_an_empty_book_has_a_page():
 def test_everything_from_the_book_is_escaped():
     evil = segment(EVIL, finding("error", where=EVIL), text=EVIL, spoken=EVIL, voice=EVIL)
     data = ReportData(
-        book_id=EVIL, plan_id=EVIL, title=EVIL, authors=[EVIL], language=EVIL, voice=EVIL,
-        engine=EVIL, made=EVIL, duration_s=100,
+        book_id=EVIL, plan_id=EVIL, title=EVIL, authors=[EVIL], language=EVIL, voices=[EVIL],
+        made=EVIL, duration_s=100,
         files=[ReportFile(path=EVIL, format=EVIL, n_bytes=1, sha256=EVIL)],
         chapters=[ReportChapter(number=1, title=EVIL, start_s=0, end_s=9, segments=1, flagged=1)],
         flagged=[evil, replace(evil, status="failed", error=EVIL)],
