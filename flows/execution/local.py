@@ -168,6 +168,10 @@ def _cause_of(error: BaseException) -> LoudrError | Interrupted | None:
 
 
 def _import_flow() -> None:
+    # First what whoever opens a book imports too: threads that import the same packages from other
+    # ends would meet half-made modules; so one of them waits for the other.
+    import loudr_core.render.book  # noqa: F401
+
     with PREFECT:
         import flows.render_book  # noqa: F401 - four seconds of imports, while the book is planned
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import sosfilt
 
 from loudr_core.arrays import Mono
 from loudr_core.audio.true_peak import TruePeakMeter
@@ -243,6 +242,10 @@ class LoudnessMeter:
         self._n_samples += len(block)
         self._peak.push(np.asarray(block, np.float32))
         plain = np.asarray(block, np.float64)
+        # Imported here, since that package brings half a second of others, and whoever only reads
+        # states or plans a book filters nothing.
+        from scipy.signal import sosfilt
+
         weighted, self._filter = sosfilt(self._sos, plain, zi=self._filter)
         rests = []
         for new, rest, squares in zip((weighted, plain), self._rest, self._squares, strict=True):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import correlate1d, minimum_filter1d
 
 from loudr_core.arrays import Mono
 from loudr_core.audio.loudness import Loudness
@@ -153,6 +152,9 @@ class Master:
         peaks = self._peaks(gained)
         factor = np.ones(len(gained), np.float32)
         reach = self._reach + len(self._kernel)
+        # Imported where a limiter is at work, which is long after a command has begun.
+        from scipy.ndimage import correlate1d, minimum_filter1d
+
         for low, high in _surroundings(np.flatnonzero(peaks > self._ceiling), reach, len(gained)):
             near = peaks[low:high]
             wanted = np.where(near > self._ceiling, self._ceiling / np.maximum(near, 1e-30), 1.0)
