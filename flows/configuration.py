@@ -22,6 +22,7 @@ from pydantic_settings import (
 
 from loudr_core.errors import ConfigError
 from loudr_core.settings import Profile
+from loudr_core.toml_text import parse_toml
 
 __all__ = ["EXECUTORS", "PoolSettings", "Settings", "load", "shipped_profiles"]
 
@@ -174,7 +175,7 @@ def _read_profile(name: str) -> dict[str, Any]:
             profile=name,
         )
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(f"profile {name} is not TOML: {exc}", profile=name) from exc
 

@@ -27,6 +27,7 @@ from flows.plain_failure import plain_failure
 from flows.request import parse_chapters
 from flows.studio import Studio, studio
 from loudr_core.errors import BookError, ConfigError, LoudrError
+from loudr_core.printable import printable
 from loudr_core.queue.manifest import Listed, in_order
 from loudr_core.queue.night import Night, NightBook, NightState, night_id, read_manifests, summary
 from loudr_core.queue.source import check_source, local_file
@@ -94,7 +95,7 @@ class _Work:
             return _book(listed, "failed", error.message)
         except Exception as error:
             logger.exception("%s failed", listed.name)
-            return _book(listed, "failed", f"{type(error).__name__}: {error}")
+            return _book(listed, "failed", printable(f"{type(error).__name__}: {error}"))
 
     def _render(self, listed: Listed) -> NightBook:
         entry, request = listed.entry, self._request

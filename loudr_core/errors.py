@@ -17,6 +17,8 @@ traceback. Exit codes 0, 1, 2 and 130 are done, a bug in loudr, wrong usage and 
 
 from typing import ClassVar
 
+from loudr_core.printable import printable
+
 __all__ = [
     "BookError",
     "BundleError",
@@ -42,7 +44,7 @@ class LoudrError(Exception):
     Parameters
     ----------
     message : str
-        One line: what is wrong, with what, and what to do.
+        What is wrong, with what, and what to do; made one printable line.
     **context
         Facts such as `book`, `chapter`, `segment`, `path`, `found`, `expected`; values that
         JSON can hold. Kept in `context`; survives pickling between processes.
@@ -52,8 +54,9 @@ class LoudrError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, /, **context: object) -> None:
-        super().__init__(message)
-        self.message = message
+        # Names from outside stand in it, and a line's end or an escape in one is not ours to print.
+        self.message = printable(message)
+        super().__init__(self.message)
         self.context = context
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -21,6 +21,7 @@ from loudr_core.book.tokens import as_html, front_matter
 from loudr_core.book.walk import Walked, walk
 from loudr_core.errors import BookError
 from loudr_core.findings import Finding
+from loudr_core.toml_text import parse_toml
 
 __all__ = ["read_markdown", "read_text"]
 
@@ -180,7 +181,7 @@ def _report_unused(told: dict[str, list[str]], path: Path, findings: list[Findin
 
 def _told_by_toml(head: str, path: Path, findings: list[Finding]) -> dict[str, list[str]]:
     try:
-        table = tomllib.loads(head)
+        table = parse_toml(head)
     except tomllib.TOMLDecodeError as error:
         findings.append(_finding("book-front-matter", f"front matter is no TOML: {error}", path))
         return {}

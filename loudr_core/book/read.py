@@ -73,7 +73,8 @@ def there(path: Path) -> Path:
 
 
 def _read(path: Path) -> Book:
-    there(path)
+    if not there(path).is_file():  # a pipe or a device may never end
+        raise BookError(f"{path} is no file; give one", path=str(path))
     try:
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
@@ -86,7 +87,7 @@ def _read(path: Path) -> Book:
         raise BookError(f"cannot read {path}: {error.strerror}", path=str(path)) from None
     suffix = path.suffix.lower()
     if not data:
-        raise BookError(f"{path} is empty", path=str(path))
+        raise BookError(f"{path.name} is empty", path=str(path))
     if data.startswith(b"PK") or suffix == ".epub":
         return read_epub(data, name=path.name, title=path.stem)
     if suffix in _MARKDOWN | _TEXT:

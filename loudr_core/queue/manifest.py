@@ -16,8 +16,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loudr_core.errors import ConfigError
+from loudr_core.printable import printable
+from loudr_core.toml_text import parse_toml
 
-__all__ = ["BookEntry", "Listed", "in_order", "read_entry"]
+__all__ = ["BookEntry", "Listed", "in_order", "read_entry", "refuse_large"]
 
 MAX_BYTES = 256 * 1024
 
@@ -82,7 +84,7 @@ class Listed:
     def title(self) -> str:
         """What a person calls the book."""
         said = self.entry.title or self.entry.source.rpartition("/")[2] if self.entry else ""
-        return said or self.name
+        return printable(said or self.name)
 
 
 def read_entry(data: bytes, *, name: str) -> BookEntry:
@@ -93,10 +95,9 @@ def read_entry(data: bytes, *, name: str) -> BookEntry:
     ConfigError
         It is not TOML, or a key is unknown, missing or out of its range.
     """
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{name}: {len(data)} bytes are more than a manifest needs", path=name)
+    refuse_large(len(data), name=name)
     try:
-        said: Mapping[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
+        said: Mapping[str, Any] = parse_toml(data.decode("utf-8-sig"))
         return BookEntry.model_validate(said)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{name} is not TOML: {error}", path=name) from error
@@ -104,6 +105,18 @@ def read_entry(data: bytes, *, name: str) -> BookEntry:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"] if part not in ("datetime", "date"))
         raise ConfigError(f"{name}: {where}: {fault['msg'].lower()}", path=name) from error
+
+
+def refuse_large(n_bytes: int, *, name: str) -> None:
+    """Refuse a file that no person wrote as a manifest, before it is read.
+
+    Raises
+    ------
+    ConfigError
+        It is too large.
+    """
+    if n_bytes > MAX_BYTES:
+        raise ConfigError(f"{name}: {n_bytes} bytes are more than a manifest needs", path=name)
 
 
 def in_order(books: Iterable[Listed]) -> list[Listed]:

@@ -1,6 +1,7 @@
 """What a night is to do: the declared books, and the ledger of what earlier nights have done."""
 
 import json
+import stat
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from typing import Any, Literal, get_args
 
 from loudr_core.canonical import canonical_json, digest
 from loudr_core.errors import ConfigError, LoudrError
-from loudr_core.queue.manifest import Listed, read_entry
+from loudr_core.printable import printable
+from loudr_core.queue.manifest import Listed, read_entry, refuse_large
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
 
@@ -108,7 +110,7 @@ def night_id(
 
 
 def read_manifests(where: str) -> list[Listed]:
-    """Return every manifest of a folder or a prefix, in ascending order.
+    """Return every manifest of a folder or below a prefix, in ascending order.
 
     One that cannot be read is listed with its fault, and keeps no other from being read.
 
@@ -126,16 +128,31 @@ def read_manifests(where: str) -> list[Listed]:
     """
     if where.startswith("s3://"):
         store = open_store(where)
-        names = [key for key in store.list("") if _is_manifest(key)]
-        return [_listed(name, partial(store.get, name)) for name in names]
+        found = [entry for entry in store.entries("") if _is_manifest(entry.key)]
+        return [_listed(each.key, each.size, partial(store.get, each.key)) for each in found]
     folder = Path(where.removeprefix("file://")).expanduser()
     if not folder.is_dir():
         raise ConfigError(
             f"no folder of manifests at {folder.absolute()}: name one, or an s3:// prefix",
             path=str(folder),
         )
-    paths = sorted(path for path in folder.iterdir() if _is_manifest(path.name))
-    return [_listed(path.name, path.read_bytes) for path in paths]
+    try:
+        paths = sorted(path for path in folder.iterdir() if _is_manifest(path.name))
+    except OSError as error:
+        raise ConfigError(f"cannot read {folder}: {error.strerror}", path=str(folder)) from error
+    return [_in_folder(path) for path in paths]
+
+
+def _in_folder(path: Path) -> Listed:
+    """Return the manifest of a file; a pipe is not opened, since it may never answer."""
+    name = printable(path.name)
+    try:
+        found = path.stat()
+    except OSError as error:
+        return Listed(name=name, entry=None, fault=f"cannot read it: {error.strerror or error}")
+    if not stat.S_ISREG(found.st_mode):
+        return Listed(name=name, entry=None, fault="cannot read it: it is no file")
+    return _listed(name, found.st_size, path.read_bytes)
 
 
 def summary(books: Sequence[NightBook]) -> str:
@@ -146,8 +163,9 @@ def summary(books: Sequence[NightBook]) -> str:
     return ", ".join([*said, *([f"{late} past the deadline"] if late else [])]) or "no books"
 
 
-def _listed(name: str, read: Callable[[], bytes | None]) -> Listed:
+def _listed(name: str, n_bytes: int, read: Callable[[], bytes | None]) -> Listed:
     try:
+        refuse_large(n_bytes, name=name)
         data = read()
         if data is None:
             raise ConfigError(f"{name} is gone")

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loudr_core.errors import ConfigError
+from loudr_core.toml_text import parse_toml
 
-__all__ = ["Sidecar", "read_sidecar"]
+__all__ = ["Sidecar", "read_sidecar", "refuse_large"]
 
 MAX_BYTES = 256 * 1024
 _SETTINGS = (
@@ -62,10 +63,9 @@ def read_sidecar(data: bytes | None, *, name: str) -> Sidecar:
     """
     if data is None:
         return Sidecar()
-    if len(data) > MAX_BYTES:
-        raise ConfigError(f"{name}: {len(data)} bytes are more than a sidecar needs", path=name)
+    refuse_large(len(data), name=name)
     try:
-        said = tomllib.loads(data.decode("utf-8-sig"))
+        said = parse_toml(data.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{name} is not TOML: {error}", path=name) from error
     unknown = sorted(said.keys() - {*_SETTINGS, *_OWN})
@@ -81,6 +81,18 @@ def read_sidecar(data: bytes | None, *, name: str) -> Sidecar:
         allow_gaps=_typed(said, "allow_gaps", bool, False, name),
         settings={key: said[key] for key in _SETTINGS if key in said},
     )
+
+
+def refuse_large(n_bytes: int, *, name: str) -> None:
+    """Refuse a file that no person wrote as a sidecar, before it is read.
+
+    Raises
+    ------
+    ConfigError
+        It is too large.
+    """
+    if n_bytes > MAX_BYTES:
+        raise ConfigError(f"{name}: {n_bytes} bytes are more than a sidecar needs", path=name)
 
 
 def _typed(said: dict[str, Any], key: str, kind: type, default: Any, name: str) -> Any:

@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 
 from loudr_core.book.read import MAX_FILE_BYTES
-from loudr_core.errors import BookError
-from loudr_core.queue.sidecar import Sidecar, read_sidecar
+from loudr_core.errors import BookError, ConfigError
+from loudr_core.queue.sidecar import Sidecar, read_sidecar, refuse_large
 from loudr_core.queue.watch import Ticket, sidecar_key, ticket_of
 from loudr_core.store.address import S3Address, parse_s3_url
 from loudr_core.store.open import open_store
@@ -36,6 +36,11 @@ def local_file(source: str, folder: Path, *, base: Path | None = None) -> Path:
         The URL makes no sense; the bucket refuses or does not answer.
     """
     if not source.startswith("s3://"):
+        scheme, separator, _ = source.partition("://")
+        if separator and scheme != "file":
+            raise ConfigError(
+                f"{source}: loudr fetches books from s3:// only; put the file into a folder"
+            )
         path = (base or Path()) / Path(source.removeprefix("file://")).expanduser()
         if not path.is_file():
             raise BookError(f"no such file: {path.absolute()}", path=str(path))
@@ -95,10 +100,14 @@ def fetch_ticket(store: ObjectStore, ticket: Ticket, folder: Path) -> tuple[Path
         The sidecar makes no sense.
     """
     path = _fetch(store, ticket.key, folder, place=ticket.place, gone=Superseded)
-    data = store.get(sidecar_key(ticket.key)) if ticket.sidecar else None
+    beside = sidecar_key(ticket.key)
+    data = None
+    if ticket.sidecar:
+        refuse_large(_size(store, beside), name=beside)
+        data = store.get(beside)
     if ticket_of(store, ticket.key) != ticket:
         raise Superseded
-    return path, read_sidecar(data, name=sidecar_key(ticket.key))
+    return path, read_sidecar(data, name=beside)
 
 
 def _fetch(
@@ -109,7 +118,7 @@ def _fetch(
     place: str,
     gone: type[Exception] = BookError,
 ) -> Path:
-    size = next((entry.size for entry in store.entries(key) if entry.key == key), 0)
+    size = _size(store, key)
     if size > MAX_FILE_BYTES:
         raise BookError(
             f"{place} has {size} bytes, more than {MAX_FILE_BYTES}; it is not a book", path=place
@@ -120,3 +129,7 @@ def _fetch(
     path = folder / key.rpartition("/")[2]
     path.write_bytes(data)
     return path
+
+
+def _size(store: ObjectStore, key: str) -> int:
+    return next((entry.size for entry in store.entries(key) if entry.key == key), 0)

@@ -16,6 +16,7 @@ from typing import Any
 from loudr_core.book.read import SUFFIXES
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError, StoreError
+from loudr_core.printable import printable
 from loudr_core.store.address import object_url, parse_s3_url
 from loudr_core.store.local import check_key
 from loudr_core.store.protocol import ObjectStore, StoredObject
@@ -24,7 +25,6 @@ __all__ = [
     "Scan",
     "Ticket",
     "place_of",
-    "printable",
     "refuse_overlap",
     "scan",
     "sidecar_key",
@@ -179,12 +179,6 @@ def refuse_overlap(watched: str, **others: str) -> None:
                 "for a book: choose a place outside it",
                 path=url,
             )
-
-
-def printable(text: str) -> str:
-    """Return a name as one line that any terminal, log and database takes."""
-    whole = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in whole)
 
 
 def _entries(store: ObjectStore) -> tuple[dict[str, StoredObject], list[str]]:

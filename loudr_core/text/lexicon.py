@@ -11,6 +11,7 @@ from pathlib import Path
 
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError
+from loudr_core.toml_text import parse_toml
 
 __all__ = ["Lexicon"]
 
@@ -71,7 +72,7 @@ class Lexicon:
             The file is missing, is not TOML, or an entry is not usable.
         """
         try:
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
+            data = parse_toml(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise ConfigError(f"lexicon {path} is not there", path=str(path)) from error
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -1,5 +1,6 @@
 """Plain text: Project Gutenberg's parts, how paragraphs are parted, files that are no text."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,11 @@ def test_encodings_without_a_word(tmp_path: Path, codec: str) -> None:
     book = read_book(path)
     assert next(iter(book.documents.values())).text == "Café déjà vu, and more.\nSecond."
     assert plan(book).segments
+
+
+def test_what_is_no_file_is_refused_unopened(tmp_path: Path) -> None:
+    """A pipe would be waited for without end, a device be read without end."""
+    os.mkfifo(tmp_path / "pipe.md")
+    for path in (tmp_path / "pipe.md", Path("/dev/zero")):
+        with pytest.raises(BookError, match="is no file"):
+            read_book(path)

@@ -1,6 +1,7 @@
 """Declared books: what a manifest may say, in which order they come, and how long a night is."""
 
 import json
+import os
 import random
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -57,6 +58,8 @@ def test_the_examples_of_the_repository_are_good() -> None:
         ('source = "a"\ndeadline = "soon"', "m.toml: deadline: input should be a valid date"),
         ('source = "a"\nchapters = "x"', "m.toml: chapters: string should match"),
         ('source = "a"\n' + "#" * 300_000, "more than a manifest needs"),
+        ('source = "a"\nx = ' + "[" * 5000 + "]" * 5000, "m.toml is not TOML: it is nested"),
+        ('source = "a"\n"x\\ny" = 1', "m.toml: x y: extra inputs are not permitted"),
     ],
 )
 def test_a_bad_manifest_has_one_line(text: str, says: str) -> None:
@@ -82,9 +85,19 @@ def test_a_broken_manifest_keeps_no_other_from_being_read(tmp_path: Path) -> Non
     (tmp_path / "c.toml").mkdir()
     (tmp_path / ".d.toml").write_text("[[")
     (tmp_path / "notes.txt").write_text("nothing")
+    os.mkfifo(tmp_path / "e.toml")  # would be waited for without end
+    (tmp_path / "f.toml").symlink_to("nowhere")
+    (tmp_path / "g.toml").symlink_to("g.toml")
+    with (tmp_path / "h.toml").open("wb") as huge:
+        huge.truncate(1 << 40)  # would not fit into memory
+    (tmp_path / os.fsdecode(b"i\xe9.toml")).write_text("[[")
     books = read_manifests(str(tmp_path))
-    assert [book.name for book in books] == ["a.toml", "b.toml", "c.toml"]
-    assert [bool(book.fault) for book in books] == [True, False, True]
+    assert [book.name for book in books] == [
+        *(f"{letter}.toml" for letter in "abcefgh"),
+        "i\\xe9.toml",
+    ]
+    assert [book.name for book in books if not book.fault] == ["b.toml"]
+    assert books[6].fault == f"h.toml: {1 << 40} bytes are more than a manifest needs"
     assert [book.name for book in in_order(books)] == ["b.toml"]
 
 
@@ -101,6 +114,11 @@ def test_manifests_of_a_bucket(bucket: str) -> None:
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no folder of manifests at"):
         read_manifests(str(tmp_path / "nowhere"))
+
+
+def test_a_title_is_one_line_in_the_summary() -> None:
+    book = listed("a.toml", title="A\n\x1b[31mB\u202e")
+    assert book.title == r"A \x1b[31mB\u202e"
 
 
 def test_the_highest_priority_first_then_the_deadline_then_the_name() -> None:
@@ -209,6 +227,7 @@ def test_a_sidecar_says_how_a_book_is_read() -> None:
         (b"profile = 3", "profile = 3 is not text"),
         (b"allow_gaps = 1", "allow_gaps = 1 is not true or false"),
         (b"#" * 300_000, "more than a sidecar needs"),
+        (b"x = " + b"[" * 5000 + b"]" * 5000, "a.toml is not TOML: it is nested too deeply"),
     ],
 )
 def test_a_bad_sidecar_has_one_line(data: bytes, says: str) -> None:
@@ -237,6 +256,21 @@ def test_a_ticket_is_fetched_as_it_was_taken(tmp_path: Path) -> None:
         fetch_ticket(store, ticket, tmp_path)
 
 
+def test_a_sidecar_too_large_is_not_read(tmp_path: Path) -> None:
+    class Unread(MemoryStore):
+        def get(self, key: str) -> bytes | None:
+            assert not key.endswith(".toml")
+            return super().get(key)
+
+    store = Unread()
+    store.put("a.md", b"# A\n")
+    store.put("a.md.toml", b"#" * 300_000)
+    ticket = ticket_of(store, "a.md")
+    assert ticket is not None
+    with pytest.raises(ConfigError, match="300000 bytes are more than a sidecar needs"):
+        fetch_ticket(store, ticket, tmp_path)
+
+
 def test_a_book_is_found_where_it_lies(tmp_path: Path, bucket: str) -> None:
     (tmp_path / "a.md").write_bytes(b"# A\n")
     assert local_file("a.md", tmp_path / "x", base=tmp_path) == tmp_path / "a.md"
@@ -247,6 +281,9 @@ def test_a_book_is_found_where_it_lies(tmp_path: Path, bucket: str) -> None:
     for missing in (f"s3://{bucket}/c.md", str(tmp_path / "c.md")):
         with pytest.raises(BookError, match="no such"):
             local_file(missing, tmp_path)
+    for strange in ("http://example.org/a.epub", "ftp://x/a.md"):
+        with pytest.raises(ConfigError, match="from s3:// only"):
+            local_file(strange, tmp_path)
     with pytest.raises(BookError, match="is a bucket"):
         local_file(f"s3://{bucket}", tmp_path)
 
