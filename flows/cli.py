@@ -272,12 +272,29 @@ def check(
     raise typer.Exit(command.run(file, json_out=json))
 
 
-@app.command(epilog="Example: [bold]loudr doctor[/bold]")
-def doctor(json: Json = False) -> None:
+@app.command(
+    epilog="Examples: [bold]loudr doctor[/bold]  ·  "
+    "[bold]loudr doctor --bundles models --verify[/bold]"
+)
+def doctor(
+    bundles: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Look for models here, too: a bundle, or a folder of them.", metavar="DIR"
+        ),
+    ] = None,
+    verify: Annotated[
+        bool,
+        typer.Option("--verify", help="Read the models that are found, and try them."),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Say what works on this machine, what is missing, and how to get it."""
     from flows.commands import doctor as command
 
-    raise typer.Exit(command.run(_settings(None, None, None, None, None, None), json_out=json))
+    settings = _settings(None, None, None, None, None, None)
+    code = command.run(settings, bundles=bundles or [], verify=verify, json_out=json)
+    raise typer.Exit(code)
 
 
 def _settings(

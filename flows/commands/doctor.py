@@ -6,7 +6,7 @@ import platform
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +16,7 @@ import psutil
 from rich.markup import escape
 from rich.table import Table
 
+from flows.commands.bundle_shelf import shelf
 from flows.configuration import Settings
 from flows.opening import open_settings_store, pool_size
 from flows.output import print_json, results
@@ -40,9 +41,11 @@ class Diagnosis:
     detail: str
 
 
-def run(settings: Settings, *, json_out: bool) -> int:
+def run(
+    settings: Settings, *, bundles: Sequence[Path] = (), verify: bool = False, json_out: bool
+) -> int:
     """Print what was found; returns 6 when something that a render needs is broken."""
-    findings = list(diagnose(settings))
+    findings = list(diagnose(settings, bundles=bundles, verify=verify))
     healthy = all(finding.state != "broken" for finding in findings)
     if json_out:
         print_json({"ok": healthy, "checks": [asdict(finding) for finding in findings]})
@@ -56,8 +59,19 @@ def run(settings: Settings, *, json_out: bool) -> int:
     return 0 if healthy else _BAD_DEVICE
 
 
-def diagnose(settings: Settings) -> Iterator[Diagnosis]:
-    """Yield every finding, in the order in which a render needs the things."""
+def diagnose(
+    settings: Settings, *, bundles: Sequence[Path] = (), verify: bool = False
+) -> Iterator[Diagnosis]:
+    """Yield every finding, in the order in which a render needs the things.
+
+    Parameters
+    ----------
+    settings : Settings
+    bundles : sequence of Path
+        Folders to look for models in, besides those that are known.
+    verify : bool
+        Read the models that are found, and try them.
+    """
     yield Diagnosis(
         what="Python",
         state="ok" if sys.version_info >= (3, 11) else "broken",
@@ -69,9 +83,14 @@ def diagnose(settings: Settings) -> Iterator[Diagnosis]:
     yield _caught("store", lambda: _store(settings))
     yield _caught("engine processes", lambda: f"{pool_size(settings)} fit this machine")
     yield _caught(f"engine {settings.engine}", lambda: _engine(settings))
+    for what, state, detail in shelf(settings, bundles, verify=verify):
+        yield Diagnosis(what=what, state=state, detail=detail)
     yield _distribution("Prefect", "prefect", "the local executor", needed=True)
     yield _extra("the ASR listener", "faster_whisper", "asr")
     yield _extra("the loudkit text funnel", "loudkit", "loudkit-text")
+    yield _extra("phonemes of espeak-ng", "piper", "espeak")
+    yield _extra("phonemes of Hebrew", "phonikud", "hebrew")
+    yield _extra("phonemes of Russian", "ruphon", "russian")
     probe = shutil.which("ffprobe")
     yield Diagnosis(
         what="ffprobe",

@@ -10,7 +10,17 @@ from typing import Any
 from loudr_core.speech.bundles import BundleCheck
 from loudr_core.speech.files import file_sha256
 
-__all__ = ["DeclaredFile", "check_declared", "declared_files", "manifest_of_family"]
+__all__ = [
+    "MANIFESTS",
+    "DeclaredFile",
+    "check_declared",
+    "declared_files",
+    "manifest_of_family",
+    "size_difference",
+]
+
+MANIFESTS = ("loudr1-turbo", "loudr1", "koko", "sanotts", "bluetts")
+"""Manifests of folders; of two for one engine, the one that `marks` its folders comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,18 +30,24 @@ class DeclaredFile:
     Parameters
     ----------
     path : str
-        POSIX name in the bundle.
+        POSIX name in the bundle; `*` in its last part stands for at least one file.
     optional : bool
         Whether a bundle may be without it.
     bytes : int, optional
     sha256 : str, optional
         None where nobody has published it.
+    also : tuple of str
+        Names that do instead.
+    named_in : str
+        `FILE:KEY` of a JSON file that may name it; empty where none does.
     """
 
     path: str
     optional: bool = False
     bytes: int | None = None
     sha256: str | None = None
+    also: tuple[str, ...] = ()
+    named_in: str = ""
 
     @property
     def known(self) -> bool:
@@ -64,6 +80,8 @@ def declared_files(family: str) -> tuple[DeclaredFile, ...]:
             optional=bool(file.get("optional", False)),
             bytes=file.get("bytes"),
             sha256=file.get("sha256"),
+            also=tuple(file.get("also", ())),
+            named_in=str(file.get("named_in", "")),
         )
         for file in manifest_of_family(family).get("files", ())
     )
@@ -87,7 +105,7 @@ def check_declared(
         if not (file.known and path.is_file()):
             continue
         try:
-            difference = _difference(path, file)
+            difference = size_difference(path, file) or _other_digest(path, file)
         except OSError as error:
             detail = f"cannot be read ({error.strerror})"
             yield BundleCheck(what=file.path, state="unreadable", good=False, detail=detail)
@@ -100,10 +118,21 @@ def check_declared(
             yield BundleCheck(what=file.path, state="ok", good=True, detail="as released")
 
 
-def _difference(path: Path, file: DeclaredFile) -> str:
+def size_difference(path: Path, file: DeclaredFile) -> str:
+    """Return how a file's size differs from the release's; empty when it does not.
+
+    Raises
+    ------
+    OSError
+        The file is not there.
+    """
     size = path.stat().st_size
     if file.bytes is not None and size != file.bytes:
         return f"{size} bytes, {file.bytes} in the release"
+    return ""
+
+
+def _other_digest(path: Path, file: DeclaredFile) -> str:
     if file.sha256 is None:
         return ""
     found = file_sha256(path)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sanotts_package import write_package
 
 from flows import cli
 from flows.commands.render import BOOK_KINDS
@@ -499,6 +500,37 @@ def test_doctor_says_how_to_get_what_is_missing(
     assert "-m pip install --editable" in said
     assert "[asr]" in said
     assert "[loudkit-text]" in said
+
+
+def test_doctor_says_which_bundles_it_finds(loudr: Loudr, tmp_path: Path) -> None:
+    def rows(*arguments: str | Path) -> dict[str, tuple[str, str]]:
+        checks = json.loads(loudr("doctor", *arguments, "--json").out)["checks"]
+        return {
+            check["what"]: (check["state"], check["detail"])
+            for check in checks
+            if check["what"].startswith("bundle")
+        }
+
+    state, detail = rows()["bundles"]
+    assert state == "missing"
+    assert "/bundles: only the embedded voice speaks" in detail
+    models = tmp_path / "models"
+    write_package(models / "wren")
+    state, detail = rows("--bundles", models)["bundle sanoTTS Root A"]
+    assert state == "ok"
+    assert f"{models / 'wren'}: engine sanotts, roota.raw-fp16.v1; complete, 4 files" in detail
+    state, detail = rows("--bundles", models, "--verify")["bundle sanoTTS Root A"]
+    assert state == "ok"
+    assert detail.endswith("checks passed")
+    weights = models / "wren" / "weights.fp16.bin"
+    weights.write_bytes(weights.read_bytes()[:-2])
+    state, detail = rows("--bundles", models, "--verify")["bundle sanoTTS Root A"]
+    assert state == "missing"  # nobody has asked for it
+    assert "checks failed" in detail
+    weights.unlink()
+    state, detail = rows("--bundles", models)["bundle sanoTTS Root A"]
+    assert "incomplete, without weights.fp16.bin" in detail
+    assert rows("--bundles", tmp_path / "none")["bundle"][1].endswith("none is not there")
 
 
 def test_check_prints_what_acx_looks_at(loudr: Loudr, book: Path) -> None:

@@ -38,7 +38,10 @@ def test_koko_declares_what_its_card_names_and_no_checksum() -> None:
     assert [name for name, file in files.items() if not file.optional] == [
         "tokenizer.json",
         "onnx/text_encoder.onnx",
+        "onnx/flow_step.onnx",
+        "onnx/vocoder.onnx",
     ]
+    assert files["onnx/vocoder.onnx"].also == ("onnx/vocoder_fp16.onnx",)
     assert not any(file.known for file in files.values())
 
 

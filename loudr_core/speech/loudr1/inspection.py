@@ -9,6 +9,7 @@ from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
 from loudr_core.speech.bundles import BundleCheck, BundleDescription
 from loudr_core.speech.checksums import SUMS_NAME, check_tree
+from loudr_core.speech.declared import manifest_of_family
 from loudr_core.speech.files import entries, is_file, is_folder
 from loudr_core.speech.json_values import shown
 from loudr_core.speech.loudr1.bundle import Bundle, open_bundle
@@ -18,6 +19,8 @@ from loudr_core.speech.protocol import VoiceInfo
 __all__ = ["describe", "recognises", "verify"]
 
 _SUFFIX: Final = ".safetensors"
+_MANIFESTS: Final = {"single": "loudr1", "fusion_mtp2": "loudr1-turbo"}
+"""Decode mode to the manifest of the release that decodes so."""
 _DIGEST_KEY: Final = "tensor_payload_sha256"
 
 
@@ -41,6 +44,7 @@ def verify(path: Path, *, official: bool) -> Iterator[BundleCheck]:
     yield BundleCheck(
         what="parts", state="ok", good=True, detail="checkpoint, tokenizer and graphs fit together"
     )
+    yield _release_check(bundle, official=official)
     for finding in bundle.findings:
         yield BundleCheck(what=finding.code, state="unknown", good=True, detail=finding.message)
     for name in bundle.voice_names():
@@ -98,6 +102,20 @@ def _checksums(folder: Path, *, official: bool) -> Iterator[BundleCheck]:
         yield BundleCheck(
             what=SUMS_NAME, state="absent", good=True, detail="no file could be compared"
         )
+
+
+def _release_check(bundle: Bundle, *, official: bool) -> BundleCheck:
+    """Compare the algorithm with that of the release, which is all that is published of it."""
+    known = manifest_of_family(_MANIFESTS[bundle.algorithm.decode_mode])
+    wanted, what = str(known["fingerprint"]), f"algorithm of {known['name']}"
+    if bundle.fingerprint == wanted:
+        return BundleCheck(what=what, state="ok", good=True, detail=f"fingerprint {wanted}")
+    return BundleCheck(
+        what=what,
+        state="mismatch",
+        good=not official,
+        detail=f"fingerprint {bundle.fingerprint}, {wanted} in the release",
+    )
 
 
 def _checked(what: str, detail: Callable[[], str]) -> BundleCheck:
