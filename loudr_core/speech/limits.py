@@ -64,9 +64,12 @@ KOKO = EngineLimits(
     # 200 characters at the slowest pace that is not suspect and half the speed.
     max_seconds=80.0,
     seconds_per_character=(0.03, 0.20),
-    # Estimated, no released graph was at hand: 24.6 and 13.5 million weights in single precision,
-    # twice while a session opens, and the activations of 4,000 frames.
+    # Estimated, no released graph was at hand: 24.6 million weights (Koko specification, section 1)
+    # and 13.5 million of the vocoder (the page of vocos-mel-24khz) are 153 MB in single precision,
+    # twice that while a session opens; the rest is room for the activations of 4,000 frames, of
+    # which nothing is published.
     peak_memory_bytes=2**30,
+    # No real-time factor is published: none is stated, and a plan says no time for it.
 )
 
 SANOTTS = EngineLimits(
@@ -98,7 +101,10 @@ BLUETTS = EngineLimits(
     max_seconds=130.0,
     # 0.042 to 0.046 s a token were published for one voice, about as much a character.
     seconds_per_character=(0.03, 0.13),
-    # Estimated, no released graph was at hand: 263 MB of weights, twice while a session opens, and
-    # the activations of 16 s.
+    # Estimated, no released graph was at hand: the four graphs are 263 MB (BlueTTS specification,
+    # section 1), twice that while a session opens. The duration predictor needs 2.2 GB for 2,200
+    # tokens and goes with their square (section 4), so 26 MB for 240; the rest is room for the
+    # activations of 16 s, of which nothing is published.
     peak_memory_bytes=3 * 2**29,
+    # No real-time factor is published: none is stated, and a plan says no time for it.
 )
