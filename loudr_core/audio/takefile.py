@@ -30,6 +30,7 @@ __all__ = [
     "from_pcm24",
     "pcm_bytes",
     "pcm_sha256",
+    "read_tags",
     "to_pcm24",
 ]
 
@@ -159,6 +160,20 @@ def decode_take(data: bytes) -> Take:
             n_samples=len(pcm),
         )
     return Take(pcm=pcm, sample_rate_hz=rate, tags=_tags(flac))
+
+
+def read_tags(data: bytes) -> dict[str, str]:
+    """Return the tags of a take's file, names in lower case, without a look at its samples.
+
+    Raises
+    ------
+    StoreError
+        The bytes are no FLAC.
+    """
+    try:
+        return _tags(_flac(io.BytesIO(data)))
+    except mutagen.MutagenError as error:
+        raise _damaged(data, error) from error
 
 
 def decode_samples(data: bytes) -> tuple[Pcm24, int]:

@@ -15,7 +15,7 @@ from loudr_core.findings import Finding
 from loudr_core.jobs.schema import JOBS, RESULTS, SCHEMA_KEY, SCHEMA_VERSION
 from loudr_core.speech.orders import TakeResult
 
-__all__ = ["Job", "read_jobs", "read_results", "write_jobs", "write_results"]
+__all__ = ["Job", "read_jobs", "read_results", "read_row_keys", "write_jobs", "write_results"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,22 @@ def read_results(data: bytes) -> list[TakeResult]:
     ]
 
 
+def read_row_keys(data: bytes) -> list[tuple[str, str, str]]:
+    """Return job key, take key and status of each result row of a Parquet file.
+
+    Raises
+    ------
+    StoreError
+        The file is damaged, or was written by a newer loudr.
+    """
+    columns = ["job_key", "take_key", "status"]
+    table = _from_parquet(data, "results", columns).to_pydict()
+    return [
+        (job, take or "", status)
+        for job, take, status in zip(*(table[name] for name in columns), strict=True)
+    ]
+
+
 def _span_row(span: Span) -> dict[str, object]:
     return {
         "href": span.href,
@@ -121,12 +137,12 @@ def _to_parquet(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def _from_parquet(data: bytes, name: str) -> pa.Table:
+def _from_parquet(data: bytes, name: str, columns: list[str] | None = None) -> pa.Table:
     # A table read through a Python file or by Arrow's threads leaves a thread behind. Still at work
     # when the interpreter ends, it makes that abort (Apache Arrow, issue 34314).
     try:
         file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)
-        table = file.read(use_threads=False)
+        table = file.read(columns=columns, use_threads=False)
     except (pa.ArrowInvalid, OSError) as exc:
         raise StoreError(f"the {name} table is damaged ({exc}); plan again with --replan") from exc
     label = (table.schema.metadata or {}).get(SCHEMA_KEY, b"").decode("utf-8", "replace")

@@ -37,6 +37,7 @@ from loudr_core.render.planning import (
 from loudr_core.render.progress import Progress
 from loudr_core.render.result import RenderedFile, RenderResult, SegmentCounts, voice_rows
 from loudr_core.render.results import file_result, part_of
+from loudr_core.render.rows import add_missing_rows
 from loudr_core.render.speak import (
     CANARY_SEGMENTS,
     Interrupted,
@@ -339,6 +340,7 @@ class BookRender:
                 cancel=self.cancel,
             )
         choices = self.choices
+        add_missing_rows(self.store, planned.plan, planned.speaking.unfiled, choices)
         chosen = [choices[o.job_key] for o in planned.orders if o.job_key in choices]
         result = self._result(planned.plan, mastered, chosen, file, said)
         # A folder is found again from anywhere; a URL is as it was given.

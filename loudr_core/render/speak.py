@@ -81,6 +81,7 @@ class Speaking:
         self._futures: dict[str, Future[Outcome]] = {}
         self._choices: dict[str, Choice] = {}
         self._found: frozenset[str] = frozenset()
+        self._filed: set[str] = set()
         self._engine_of = engine_of
         self._watch = {name: _Canary(name) for name in sorted(set(map(engine_of, orders)))}
         self._run = uuid.uuid4().hex[:8]
@@ -96,6 +97,11 @@ class Speaking:
     def found(self) -> frozenset[str]:
         """Job keys of what was finished before `start` was called."""
         return self._found
+
+    @property
+    def unfiled(self) -> list[Order]:
+        """The orders of which this run has filed no result row, since others have spoken them."""
+        return [order for order in self._orders if order.job_key not in self._filed]
 
     def start(self) -> None:
         """Find what is finished and give the rest to the pool; a second call does nothing."""
@@ -146,6 +152,7 @@ class Speaking:
             outcomes = self._answers(shard.orders, parts.add)
         finally:
             parts.flush()
+        self._filed.update(outcome.job_key for outcome in outcomes if outcome.results)
         failed = [order for order in shard.orders if not self._choices[order.job_key].take_key]
         suspect = [o for o in shard.orders if self._choices[o.job_key].status == "suspect"]
         spoken = sum(outcome.rendered > 0 for outcome in outcomes)

@@ -19,6 +19,7 @@ from loudr_core.audio.takefile import (
     encode_pcm,
     from_pcm24,
     pcm_sha256,
+    read_tags,
     to_pcm24,
 )
 from loudr_core.audio.trim import TrimRule
@@ -34,6 +35,7 @@ __all__ = [
     "load_take",
     "new_take",
     "store_take",
+    "tagged_result",
     "take_fingerprint",
 ]
 
@@ -129,6 +131,21 @@ def load_take(
         pcm_sha256=pcm_sha256(take.pcm),
         findings=findings,
     )
+
+
+def tagged_result(store: ObjectStore, take_key: str) -> TakeResult | None:
+    """Return the row that a stored take carries, as it was made; None when there is none to read.
+
+    Its detectors' findings are those of the policy of that time.
+    """
+    data = store.get(audio_key(take_key))
+    if data is None:
+        return None
+    try:
+        return result_from_json(json.loads(read_tags(data)[_RESULT_TAG]))
+    except (StoreError, KeyError, ValueError, TypeError) as error:
+        _log.warning("take %s does not say how it was made: %s", take_key, error)
+        return None
 
 
 def store_take(store: ObjectStore, take: NewTake) -> TakeResult:

@@ -17,7 +17,7 @@ import pytest
 
 from flows import prefect_environment
 from flows.api_server import ApiServer
-from loudr_core.jobs.table import Job, read_jobs
+from loudr_core.jobs.table import Job, read_jobs, read_row_keys
 
 ROOT = Path(__file__).parents[2]
 LOUDR = Path(sysconfig.get_path("scripts")) / "loudr"
@@ -148,6 +148,18 @@ class Shelf:
             path.stem: (path.stat().st_ino, path.stat().st_mtime_ns)
             for path in self.path.glob("audio/*/*.flac")
         }
+
+    @property
+    def choices(self) -> set[tuple[str, str]]:
+        """Job and take of every choice."""
+        found = (json.loads(path.read_text()) for path in self.path.glob("choice/*/*.json"))
+        return {(choice["job_key"], choice["take_key"]) for choice in found}
+
+    @property
+    def rows(self) -> set[tuple[str, str]]:
+        """Job and take of every row of the results tables."""
+        tables = self.path.glob("books/*/plans/*/results/*.parquet")
+        return {(job, take) for path in tables for job, take, _ in read_row_keys(path.read_bytes())}
 
     @property
     def pieces(self) -> int:

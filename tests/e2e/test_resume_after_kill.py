@@ -119,6 +119,8 @@ def test_killed_three_times_it_is_the_same_book(
         "failed": 0,
     }
     assert store.takes == finished
+    assert store.choices == store.rows, "each choice has its row, whatever was lost at a kill"
+    assert len(store.choices) == len({job.job_key for job in store.jobs})
     assert [path.name for path in out.iterdir()] == ["Tones.m4b"]
     assert last["files"][0]["sha256"] == sha256(file)
 
