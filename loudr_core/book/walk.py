@@ -51,7 +51,7 @@ _SECTIONS: Final = frozenset({"section", "article", "div", "nav", "main"})
 _LEVELLED: Final = frozenset({"heading", "title", "list_item"})
 _EMPHASIS: Final = frozenset({"em", "i", "strong", "b"})
 _NOTE_SIGN: Final = re.compile(r"[\[(]?(?:\d{1,4}|[*†‡§¶‖]{1,4}|[a-z]|[ivxlc]{1,6})[\])]?", re.I)
-_RAISED_SIGN: Final = re.compile(r"\d{1,3}|[*†‡§¶‖]{1,3}|\[\d{1,3}\]")
+_RAISED_SIGN: Final = re.compile(r"\d{1,3}(?: ?[,–-] ?\d{1,3}){0,7}|[*†‡§¶‖]{1,3}|\[\d{1,3}\]")
 _BEFORE_RAISED: Final = re.compile(
     r"(?!.?(?:sec|min|log|sin|cos|tan|exp)\Z)[^\W\d_]?[^\W\d_]{3}\Z|[.,;:!?)\]”’\"']\Z"
 )

@@ -29,12 +29,21 @@ _ENDING = {
     "Ltd": "Limited", "Inc": "Incorporated", "Corp": "Corporation", "Bros": "Brothers",
     "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Dept": "Department", "Sq": "Square",
     "Ph.D": "P H D", "M.D": "M D", "Assn": "Association",
-    "Univ": "University", "Govt": "Government",
+    "Regt": "Regiment", "Univ": "University", "Govt": "Government",
 }  # fmt: skip
 _NAMES = {
     "Benj": "Benjamin", "Chas": "Charles", "Danl": "Daniel", "Edw": "Edward", "Geo": "George",
     "Jas": "James", "Jno": "John", "Nath": "Nathaniel", "Richd": "Richard", "Robt": "Robert",
     "Saml": "Samuel", "Thos": "Thomas", "Wm": "William",
+}  # fmt: skip
+_SCRIPTURE = {
+    "Gen": "Genesis", "Exod": "Exodus", "Lev": "Leviticus", "Deut": "Deuteronomy",
+    "Josh": "Joshua", "Judg": "Judges", "Sam": "Samuel", "Chron": "Chronicles", "Ps": "Psalm",
+    "Prov": "Proverbs", "Eccl": "Ecclesiastes", "Isa": "Isaiah", "Jer": "Jeremiah",
+    "Ezek": "Ezekiel", "Dan": "Daniel", "Zech": "Zechariah", "Mal": "Malachi", "Matt": "Matthew",
+    "Rom": "Romans", "Cor": "Corinthians", "Gal": "Galatians", "Eph": "Ephesians",
+    "Phil": "Philippians", "Thess": "Thessalonians", "Tim": "Timothy", "Heb": "Hebrews",
+    "Rev": "Revelation",
 }  # fmt: skip
 _LETTER_WORDS = {
     "inst": "instant", "ult": "ultimo", "prox": "proximo", "obt": "obedient", "obdt": "obedient",
@@ -73,7 +82,7 @@ _CAPITAL = r"(?=\s+['\"(]?[A-Z])"
 _TITLE = re.compile(
     rf"\b({'|'.join(_TITLES)})\.(?=\s+['\"(]?[A-Z]|-)(?:-(?=[A-Z]))?|\b(Mrs?|Ms|Dr|Mme|Mlle|Messrs)\b\.?(?=\s+[A-Z])"
 )
-_LONE_TITLE = re.compile(r"\b(Mrs?|Ms|Dr|Prof|Capt|Lieut|Messrs|Mme|Mlle|Sgt|Rev)\.")
+_LONE_TITLE = re.compile(r"\b(Mrs?|Ms|Dr|Prof|Capt|Lieut|Lt|Col|Maj|Messrs|Mme|Mlle|Sgt|Rev)\.")
 _DRIVE = re.compile(r"\b([A-Z][a-z]+|\d+(?:st|nd|rd|th))( )Dr\.(?=\s*(?:[,;:]|[a-z]|$))")
 _ENDINGS = re.compile(
     rf"(?<![\w.])({'|'.join(re.escape(word) for word in sorted(_ENDING, key=len, reverse=True))})\."
@@ -89,6 +98,9 @@ _OPENER = (
     "They|This|We|What|When|Who|Why|Yes|You"
 )
 _NAME = re.compile(rf"\b({'|'.join(_NAMES)})\.(?=\s+(?!(?:{_OPENER})\b)[A-Z])")
+_BOOK_AND_VERSE = re.compile(
+    rf"\b({'|'.join(_SCRIPTURE)})\.(?=\s\d{{1,3}}:\d)|\b(Ps|Rev)\.(?=\s\d{{1,3}}\b)"
+)
 _LETTER_WORD = re.compile(
     r"(?<=\d(?:st|nd|rd|th) )(inst|ult|prox)\.|\b(obd?t|servt)\.(?=[\s,;]|\Z)"
 )
@@ -115,26 +127,29 @@ _DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?:('?s)\b|(?!\w))")
 _SMALL_DOTTED = re.compile(r"(?<![\w.'])(?:[a-z]\.){2,}(?!\w)")
 _INITIALS = re.compile(r"(?<![\w.'])(?:[A-Z]\.\s?)+(?=\s?[A-Z][\w'])")
 _OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
-_ANY = re.compile(
-    r"\b[A-Za-z]\.|&c|\b(?:Mrs?|Ms|Dr|Mme|Mlle|Messrs|etc|St)\b|\d\s?(?:[AaPp][Mm]|ff)\b|\b(?:"
-    + "|".join(
-        [*_TITLES, *_ENDING, *_BEFORE_FIGURE, *_SHORT_MONTHS, *_SHORT_DAYS, *_NAMES, *_LETTER_WORDS]
-    )
-    + r"|No|Nos|St|al|cit|viz|cf|vs|ibid|approx)\.|(?<=\d )(?:"
+_TABLES = (
+    _TITLES, _ENDING, _BEFORE_FIGURE, _SHORT_MONTHS, _SHORT_DAYS, _NAMES, _LETTER_WORDS, _SCRIPTURE,
+)  # fmt: skip
+_SHORT = frozenset(
+    part.lower() for table in _TABLES for word in table for part in word.split(".")
+) | frozenset(["no", "nos", "st", "al", "cit", "viz", "cf", "vs", "ibid", "approx"])
+_WITHOUT_STOP = re.compile(
+    r"&c|\b(?:Mrs?|Ms|Dr|Mme|Mlle|Messrs|etc|St)\b|\d\s?(?:[AaPp][Mm]|ff)\b|\d (?:"
     + _ANY_MONTH
     + r")\b",
     re.IGNORECASE,
 )
-"""Nearly every sentence has nothing of all this."""
+_BEFORE_STOP = re.compile(r"[A-Za-z]+(?=\.)")
 
 
 def expand_abbreviations(draft: Draft) -> None:
     """Rewrite abbreviations as words."""
-    if not _ANY.search(draft.text):
+    if not _may_abbreviate(draft.text):
         return
     draft.rewrite("half-day", _HALF_DAY, _half_day)
     draft.rewrite("range", _HALF_DAYS, " to ")
     draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, _ends_at(m)))
+    draft.rewrite("abbreviation", _BOOK_AND_VERSE, lambda m: _SCRIPTURE[m[1] or m[2]])
     draft.rewrite("saint-street", _STREET, _street)
     draft.rewrite("saint-street", _BARE_SAINT, "Saint")
     draft.rewrite("street", _DRIVE, _drive)
@@ -169,6 +184,14 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite("era", _ERA, _era)
     draft.rewrite("letters", _DOTTED, _dotted)
     draft.rewrite("letters", _SMALL_DOTTED, lambda m: _letters(m[0]).upper() + _stop(m))
+
+
+def _may_abbreviate(text: str) -> bool:
+    """Return whether there may be something to do; in nearly every sentence there is nothing."""
+    words = _BEFORE_STOP.findall(text) if "." in text else ()
+    return any(len(word) == 1 or word.lower() in _SHORT for word in words) or bool(
+        _WITHOUT_STOP.search(text)
+    )
 
 
 def expand_initials(draft: Draft) -> None:

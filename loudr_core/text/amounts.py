@@ -19,14 +19,15 @@ from loudr_core.text.numbers import (
     plural,
     spell_number,
 )
-from loudr_core.text.vocabulary import ANSWERED
+from loudr_core.text.vocabulary import ANSWERED, SHORT_WORDS
 
 __all__ = ["expand_amounts"]
 
 _PHONE = re.compile(
     r"(?<![\w.])(?:\+\d{1,3}[\s.-]?(?:\(?\d{1,4}\)?[\s.-]?){2,5}\d{2,4}"
     r"|\(\d{3}\)\s?\d{3}[-.\s]\d{4}|(?:1[-.])?\d{3}[-.]\d{3}[-.]\d{4}|\d{3}-\d{4}"
-    r"|0\d{2,4}[\s-]\d{3,4}[\s-]?\d{3,4})(?![\w-])"
+    r"|0\d{2,4}[\s-]\d{3,4}[\s-]?\d{3,4}"
+    r"|\d{3}-\d\d-\d{4})(?![\w-])"
 )
 _ISBN = re.compile(r"(?<![\w-])(?:97[89][-\s]?)(?:\d[-\s]?){9}[\dXx](?![\w-])")
 _DIMENSION = re.compile(r"(?<=\d)\s?[×xX]\s?(?=\d)")
@@ -35,6 +36,9 @@ _EMERGENCY = re.compile(
     r"\b((?:call|dial|phone|ring)(?:l?ed|ing|s)? |rang )(999|911|112|111|101|000)\b(?![.,:]\d)",
     re.IGNORECASE,
 )
+_LETTERED = re.compile(r"(?<![\w.])(\d{1,3})\.(\d{1,3})([a-z])\b(?!\.\w)")
+"""As "Table 4.5a" is numbered."""
+_MINUS_POWER = re.compile(r"⁻(?=[⁰¹²³⁴-⁹])")
 _PLURAL = re.compile(r"(?<![\w.,$£€])(\d{1,3}(?:,\d{3})+|\d{3,}|10(?='?s of\b))'?s\b")
 _NO_SIGN = re.compile(r"(?:№\s?|(?<!\w)#\s?|(?<![\w])[Nn]o\.?\s?)(?=\d)")
 _RATIO = re.compile(r"(?<![\w:.])(\d+):(\d+)(?![\d:])")
@@ -78,6 +82,7 @@ def expand_amounts(draft: Draft) -> None:
     draft.rewrite("times", _DIMENSION, " by ")
     draft.rewrite("power", _POWER, " to the ")
     draft.rewrite("scale", _TRAILING_SCALE, lambda m: f"{amount(m[1])} {SCALES[m[2]]}")
+    draft.rewrite("power", _MINUS_POWER, " to the minus ")
     draft.rewrite("note-number", _RAISED, lambda m: None if _raised(m) else "")
     draft.rewrite("raised", _RAISED, _raised)
     draft.rewrite("ordinal", _ORDINAL, _ordinal)
@@ -98,6 +103,9 @@ def expand_amounts(draft: Draft) -> None:
     )
     draft.rewrite("decimal", _DECIMAL, lambda m: decimal((m[1] or "0").replace(",", ""), m[2]))
     draft.rewrite("number", _PLURAL, _plural)
+    draft.rewrite(
+        "decimal", _LETTERED, lambda m: f"{spell_number(m[1])} point {spell_number(m[2])} {m[3]}"
+    )
     draft.rewrite("label", _LABEL, _label)
     draft.rewrite("number", _INTEGER, _integer)
 
@@ -150,7 +158,9 @@ def _label(match: re.Match[str]) -> str:
     """Read "MI5", "A4", "B2B" as their parts; a run of many figures goes one by one."""
     parts = re.findall(r"\d+|[^\W\d_]+", match[0])
     return " ".join(
-        (digits(part) if len(part) > 4 else spell_number(part)) if part.isdigit() else part
+        (digits(part) if len(part) > 4 else spell_number(part))
+        if part.isdigit()
+        else (" ".join(part) if part in SHORT_WORDS else part)
         for part in parts
     )
 

@@ -17,6 +17,9 @@ _DOTTED_DATE = re.compile(r"(?<![\w.])(\d{1,2})\.(\d{1,2})\.([12]\d{3})(?!\w|\.\
 _DURATION = re.compile(
     r"(?<![\w.,])(?:(\d+)\s?h(?:rs?)?\.?\s)?(\d{1,2})\s?m(?:ins?)?\.?(?:\s(\d{1,2})\s?s(?:ecs?)?)?(?!\w)"
 )
+_AFTER_COLON = re.compile(r"(?:(?<=\d:\d)|(?<=\d:\d\d))\s?[–-]\s?(?=\d)")
+"""Between times, and between verses."""
+_SHORT_YEARS = re.compile(r"(?<![\w.,£$€/-])(1\d{3}|20\d\d)([–/])(\d)(?![\w/:-]|[.,]\d)")
 _HYPHEN_YEAR = re.compile(
     r"\b((?:pre|post|mid|early|late)-)(1[1-9]\d\d|20\d\d)(?![\w:/%-]|[.,]\d)", re.IGNORECASE
 )
@@ -68,6 +71,7 @@ def expand_calendar(draft: Draft) -> None:
     draft.rewrite("date", _DOTTED_DATE, _dotted_date)
     draft.rewrite("date", _DAY_MONTH, _day_month)
     draft.rewrite("date", _MONTH_DAY, _month_day)
+    draft.rewrite("range", _AFTER_COLON, " to ")
     draft.rewrite("time", _CLOCK, _clock)
     draft.rewrite("time", _DURATION, _duration)
     draft.rewrite("time", _HOURS, _hours)
@@ -78,6 +82,7 @@ def expand_calendar(draft: Draft) -> None:
     draft.rewrite("decade", _SHORT_DECADE, lambda m: plural(cardinal(int(m[1]) * 10)))
     draft.rewrite("year", _YEARS, _years)
     draft.rewrite("year", _SLASHED_YEARS, _slashed_years)
+    draft.rewrite("year", _SHORT_YEARS, _short_years)
     draft.rewrite("year", _HYPHEN_YEAR, lambda m: m[1] + year(int(m[2])))
     draft.rewrite("year", _ERA_YEAR, _era_year)
     draft.rewrite("year", _BARE_YEAR, _bare_year)
@@ -131,6 +136,14 @@ def _hours(match: re.Match[str]) -> str:
 def _slashed_years(match: re.Match[str]) -> str | None:
     first, last = int(match[1]), int(match[2])
     return f"{year(first)} to {_short_year(last)}" if last == (first + 1) % 100 else None
+
+
+def _short_years(match: re.Match[str]) -> str | None:
+    first, last = int(match[1]), int(match[3])
+    if match[2] == "/":
+        follows = last == (first + 1) % 10 > 0
+        return f"{year(first)} to {cardinal(last)}" if follows else None
+    return f"{year(first)} to {year(first - first % 10 + last)}" if last > first % 10 else None
 
 
 def _day_month(match: re.Match[str]) -> str | None:

@@ -58,6 +58,9 @@ _UNIT = re.compile(rf"(?<![\w.,])({NUMBER})(\s?-?)({_ANY_UNIT})([²³])?(?![\w²
 _SPELLED_UNIT = re.compile(
     rf"\b(and a half|[a-z]+(?:ths?|thirds?|halves|half|quarters?)) ({_CLEAR_UNIT})\b(\.?)"
 )
+_BETWEEN_DEGREES = re.compile(r"(?:(?<=\d°)|(?<=\d°[CF]))\s?[–-]\s?(?=\d)")
+_FLAT_POWER = re.compile(r"(?<=\d)(\s?(?:km|cm|mm|m|ft))([23])\b")
+"""Raised in the book; its markup is gone by now."""
 _STONE = re.compile(r"(?<![\w.,])(\d{1,3})\s?st\b\.?,?\s(?=\d{1,2}\s?lbs?\b)")
 _PERCENT = re.compile(rf"(?<![\w.,])({NUMBER})(?:\s?[–-]\s?({NUMBER}))?\s?(%|‰)")
 _TEMPERATURE = re.compile(
@@ -84,6 +87,8 @@ def expand_fractions(draft: Draft) -> None:
 
 def expand_measures(draft: Draft) -> None:
     """Rewrite figures with a unit or a sign of measure as words; the draft holds one."""
+    draft.rewrite("range", _BETWEEN_DEGREES, " to ")
+    draft.rewrite("power", _FLAT_POWER, lambda m: m[1] + ("²" if m[2] == "2" else "³"))
     draft.rewrite("unit", _STONE, lambda m: f"{cardinal(int(m[1]))} stone ")
     draft.rewrite("percent", _PERCENT, _percent)
     draft.rewrite("degrees", _TEMPERATURE, _temperature)

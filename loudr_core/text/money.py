@@ -36,6 +36,8 @@ _LANDS = {
 }  # fmt: skip
 _BARE_CENTS = re.compile(r"([$£€])\s?\.(\d\d)(?!\d)")
 _RUPEES = re.compile(r"\bRs\.?\s?(?=\d)")
+_SLASHED = re.compile(r"£(\d+)/(\d{1,2})/(\d{1,2}|-)(?![\w/])")
+_SHILLINGS = re.compile(r"(?<![\w./])(\d{1,2})/-(?!\w)")
 _BETWEEN = re.compile(r"(?<=[\dKMBkmbn])\s?[–-]\s?(?=[£$€]\d)")
 _MONEY_RANGE = re.compile(rf"([$£€])({WHOLE})\s?[–-]\s?\1?({WHOLE})(?![\d.])")
 _OLD_MONEY = re.compile(
@@ -53,6 +55,8 @@ _AFTER_MONEY = re.compile(rf"(?<![\w.,])({WHOLE})(?:\.(\d+))?\s?([€£¥₹₽]
 def expand_money(draft: Draft) -> None:
     """Rewrite sums of money as words; the draft holds a figure."""
     draft.rewrite("currency", _RUPEES, "₹")
+    draft.rewrite("money", _SLASHED, _slashed)
+    draft.rewrite("money", _SHILLINGS, lambda m: _counted(m[1], "shilling"))
     draft.rewrite("money", _MONEY_RANGE, _range)
     draft.rewrite("range", _BETWEEN, " to ")
     draft.rewrite("money", _BARE_CENTS, lambda m: _coins("0", m[2], m[1]))
@@ -119,8 +123,21 @@ def _old_money(match: re.Match[str]) -> str | None:
     return words + ("." if ends else "")
 
 
+def _slashed(match: re.Match[str]) -> str:
+    words = f"{_counted(match[1], 'pound')} {_counted(match[2], 'shilling')}"
+    return words if match[3] in {"-", "0"} else f"{words} and {_pence_words(match[3], None)}"
+
+
+def _counted(figures: str, name: str) -> str:
+    return f"{spell_number(figures)} {name}{'' if figures == '1' else 's'}"
+
+
 def _pence_words(pence: str, half: str | None) -> str:
     number = cardinal(int(pence))
+    if pence == "0":
+        return "no pence"
+    if half and pence == "1":
+        return "a penny halfpenny"
     if half:
         return f"{number} pence halfpenny"
     return (

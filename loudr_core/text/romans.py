@@ -31,6 +31,9 @@ _SMALL = re.compile(
 )
 """References as older books print them: "vol. ii, chapter iv"."""
 _ENUMERATOR = re.compile(r"(?<!\w)\((i{1,3}|iv|vi{0,3}|ix|xi{1,3}|xiv|xv)\)")
+_ROMAN_ORDINAL = re.compile(r"\b([IVXLC]+)(st|nd|rd|th)\b")
+_MAYBE_ORDINAL = re.compile(r"[IVXLC](?:st|nd|rd|th)\b")
+_HEADING_SMALL = re.compile(r"\A(\W*)([ivxl]+)(\.?)(?=\W*\Z)")
 _WORLD_WAR = re.compile(r"\bWW(I{1,3})\b")
 _KINGS = "|".join(sorted(MONARCHS | {name.upper() for name in MONARCHS}))
 _AFTER_KING = re.compile(rf"\b({_KINGS})(\s+)({_NUMERAL})\b(?!\.?\w)('s)?(\.(?=,|\s+[a-z]))?")
@@ -67,8 +70,12 @@ def expand_roman(draft: Draft, *, heading: bool) -> None:
     if heading:
         draft.rewrite("roman", _HEADING, _heading)
         draft.rewrite("roman", _HEADING_LONG, _heading_long)
+        draft.rewrite("roman", _HEADING_SMALL, _heading_small)
     draft.rewrite("roman", _SMALL, _small)
-    draft.rewrite("roman", _ENUMERATOR, lambda m: f"({cardinal(roman(m[1].upper()) or 0)})")
+    if "(" in draft.text:
+        draft.rewrite("roman", _ENUMERATOR, lambda m: f"({cardinal(roman(m[1].upper()) or 0)})")
+    if _MAYBE_ORDINAL.search(draft.text):
+        draft.rewrite("roman", _ROMAN_ORDINAL, _roman_ordinal)
     if not _ANY.search(draft.text):
         return
     draft.rewrite("roman", _WORLD_WAR, lambda m: f"World War {_titled(m[1])}")
@@ -102,6 +109,20 @@ def _heading_long(match: re.Match[str]) -> str | None:
     # "I Am Legend" opens with the pronoun, "IV The Storm" with a number.
     words = _titled(match[2]) if len(match[2]) > 1 and match[2] not in _WORDS else None
     return words and f"{match[1]}{words}."
+
+
+def _heading_small(match: re.Match[str]) -> str | None:
+    words = _titled(match[2].upper())
+    return words and f"{match[1]}{words}{match[3]}"
+
+
+def _roman_ordinal(match: re.Match[str]) -> str | None:
+    value = roman(match[1])
+    if value is None or match[1] in {"I", "L", "C"}:
+        return None
+    teen = value % 100 in {11, 12, 13}
+    right = "th" if teen else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+    return ordinal(value) if match[2] == right else None
 
 
 def _small(match: re.Match[str]) -> str | None:

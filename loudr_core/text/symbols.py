@@ -59,6 +59,9 @@ _NAMED = (
 )
 _SPAN = re.compile(rf"\b({_NAMED})\s?[–-]\s?(?=(?:{_NAMED})\b)|(?<=\b[A-Z])–(?=[A-Z]\b)")
 _FACE = re.compile(r"(?<!\S)[:;]['-]?[()](?!\w)")
+_LESS = re.compile(r"(?<![\w<]) ?<\s?(?=[$£€]?\d)")
+_MORE = re.compile(r"(?<![\w>]) ?>\s?(?=[$£€]?\d)")
+_MAYBE_FACE = re.compile(r"[:;]['-]?[()]")
 _DOUBLE_PLUS = re.compile(r"(?<=\b[A-Z])\+\+(?!\w)")
 _SHARP = re.compile(r"\b([A-G])#(?!\w)")
 _FIRM = re.compile(r"(?<![\w&])([A-Z]{2,3})&([A-Z]{1,3})(?![\w&])")
@@ -68,7 +71,10 @@ _ANY = re.compile(r"[^\w\s.,;:!?'\"()—-]")
 
 
 def expand_addresses(draft: Draft) -> None:
-    """Rewrite web and mail addresses as a person would spell them out."""
+    """Rewrite web and mail addresses as a person would spell them out, and bounds such as <5."""
+    if "<" in draft.text or ">" in draft.text:
+        draft.rewrite("compare", _LESS, " less than ")
+        draft.rewrite("compare", _MORE, " more than ")
     if "@" in draft.text:
         draft.rewrite("address", _EMAIL, lambda m: _spell(m[0]))
         draft.rewrite("address", _HANDLE, "at ")
@@ -102,8 +108,10 @@ def _spell(address: str) -> str:
 
 def expand_symbols(draft: Draft) -> None:
     """Rewrite signs that are said, such as & and %, as words."""
-    draft.rewrite("range", _SPAN, lambda m: f"{m[1] or ''} to ")
-    draft.rewrite("ornament", _FACE, "")
+    if "–" in draft.text or "-" in draft.text:
+        draft.rewrite("range", _SPAN, lambda m: f"{m[1] or ''} to ")
+    if _MAYBE_FACE.search(draft.text):
+        draft.rewrite("ornament", _FACE, "")
     if not _ANY.search(draft.text):
         return
     draft.rewrite("plus", _DOUBLE_PLUS, " plus plus")

@@ -240,6 +240,11 @@ def test_a_raised_figure_does_not_lengthen_a_number(body: str, text: str) -> Non
     assert fold(f"<p>{body}</p>").text == text
 
 
+def test_several_raised_numbers_call_several_notes() -> None:
+    body = "<p>An end.<sup>3, 4</sup> word<sup>5\u20137</sup> x<sup>2, 3</sup></p>"
+    assert [text for text, _ in marks(body, "note_ref")] == ["3, 4", "5\u20137"]
+
+
 def test_a_raised_figure_behind_a_year_calls_a_note() -> None:
     assert marks("<p>In 1914<sup>2</sup> and 10<sup>6</sup>.</p>", "note_ref") == [("2", "")]
     assert marks("<p>5,1914<sup>2</sup> 1914<sup>*</sup></p>", "note_ref") == [("*", "")]
