@@ -66,17 +66,23 @@ def to_pcm24(samples: Mono) -> Pcm24:
         A sample is NaN or infinite, which has no integer.
     """
     # float32 holds x · 2^23 exactly (a change of exponent), and rint rounds halves to even.
-    scaled = np.rint(np.asarray(samples, dtype=np.float32) * np.float32(_FULL_SCALE))
-    if not np.isfinite(scaled).all():
+    scaled = np.asarray(samples, dtype=np.float32) * np.float32(_FULL_SCALE)
+    np.rint(scaled, out=scaled)
+    low, high = (scaled.min(), scaled.max()) if len(scaled) else (0.0, 0.0)
+    if not (np.isfinite(low) and np.isfinite(high)):  # a NaN anywhere is the least and the most
         raise ValueError("samples hold NaN or infinity; inspect() a take before it is stored")
-    # 2^23 - 1 is representable in float32 (24-bit significand).
-    pcm: Pcm24 = np.clip(scaled, -_FULL_SCALE, _FULL_SCALE - 1).astype(np.int32)
+    if low < -_FULL_SCALE or high > _FULL_SCALE - 1:
+        # 2^23 - 1 is representable in float32 (24-bit significand).
+        np.clip(scaled, -_FULL_SCALE, _FULL_SCALE - 1, out=scaled)
+    pcm: Pcm24 = scaled.astype(np.int32)
     return pcm
 
 
 def from_pcm24(pcm: Pcm24) -> Mono:
     """Return pcm / 2^23 as float32, exactly; `to_pcm24` gives `pcm` back."""
-    return np.asarray(pcm, dtype=np.int32).astype(np.float32) / np.float32(_FULL_SCALE)
+    samples = np.asarray(pcm, dtype=np.int32).astype(np.float32)
+    samples *= np.float32(1 / _FULL_SCALE)  # a power of two: exact
+    return samples
 
 
 def pcm_bytes(pcm: Pcm24) -> bytes:

@@ -121,7 +121,7 @@ def order_to_json(order: Order) -> dict[str, Any]:
         {"number": each.number, "seed": str(each.seed), "take_key": each.take_key}
         for each in order.attempts
     ]
-    return {**asdict(order), "attempts": attempts}
+    return {**_shallow(order), "attempts": attempts}
 
 
 def order_from_json(data: Mapping[str, Any]) -> Order:
@@ -133,7 +133,7 @@ def order_from_json(data: Mapping[str, Any]) -> Order:
 def result_to_json(result: TakeResult) -> dict[str, Any]:
     """Return a result row's JSON form."""
     return {
-        **asdict(result),
+        **_shallow(result),
         "seed": str(result.seed),
         "findings": [finding.as_dict() for finding in result.findings],
     }
@@ -214,3 +214,8 @@ def error_from_json(data: Mapping[str, Any]) -> LoudrError:
     if not (isinstance(cls, type) and issubclass(cls, LoudrError)):
         cls = SynthesisError
     return cls(str(data["message"]), **dict(data["context"]))
+
+
+def _shallow(value: Order | TakeResult) -> dict[str, Any]:
+    """Return the fields as they are: `asdict` copies each as deep as it goes, for every segment."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
