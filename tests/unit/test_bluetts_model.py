@@ -99,19 +99,36 @@ def test_the_generations_sound_alike(speak: Callable[..., Speech]) -> None:
     np.testing.assert_allclose(plain.samples, baked.samples, atol=1e-2)
 
 
+def _fed_to_estimator(bundle: Path, cfg: float) -> list[dict[str, np.ndarray]]:
+    """Return what the vector estimator is fed in three steps, run by run."""
+    model = BlueModel(open_blue_bundle(bundle), Recipe(n_steps=3, cfg=cfg))
+    seen: list[dict[str, np.ndarray]] = []
+    run = model.graphs.vector_estimator.run
+    model.graphs.vector_estimator.run = lambda feeds: (  # type: ignore[method-assign]
+        seen.append(dict(feeds)), run(feeds)
+    )[1]  # fmt: skip
+    model.speak(np.array([3, 14, 3]), model.voices["anna"], seed=1)
+    return seen
+
+
 def test_trap_guidance_of_one_runs_the_estimator_once_a_step(bundle: Path) -> None:
-    for cfg, runs in ((1.0, 3), (2.0, 6)):
-        model = BlueModel(open_blue_bundle(bundle), Recipe(n_steps=3, cfg=cfg))
-        seen: list[dict[str, np.ndarray]] = []
-        run = model.graphs.vector_estimator.run
-        model.graphs.vector_estimator.run = lambda feeds, run=run, seen=seen: (  # type: ignore[misc, method-assign]
-            seen.append(dict(feeds)), run(feeds)
-        )[1]  # fmt: skip
-        model.speak(np.array([3, 14, 3]), model.voices["anna"], seed=1)
-        assert len(seen) == runs
-        if cfg == 2.0:  # with and without the condition, from the same state
-            np.testing.assert_array_equal(seen[2]["noisy_latent"], seen[3]["noisy_latent"])
-        assert seen[0]["current_step"].dtype == seen[0]["total_step"].dtype == np.float32
+    assert len(_fed_to_estimator(bundle, 1.0)) == 3
+    assert len(_fed_to_estimator(bundle, 2.0)) == 6
+
+
+def test_trap_with_and_without_the_condition_start_from_the_same_state(bundle: Path) -> None:
+    seen = _fed_to_estimator(bundle, 2.0)
+    for step in range(3):
+        conditional, unconditional = seen[2 * step : 2 * step + 2]
+        np.testing.assert_array_equal(conditional["noisy_latent"], unconditional["noisy_latent"])
+        assert conditional["text_emb"].shape[2] == 3
+        assert unconditional["text_emb"].shape[2] == 1
+        assert conditional["current_step"] == unconditional["current_step"] == step
+
+
+def test_trap_steps_are_floats(bundle: Path) -> None:
+    for feeds in _fed_to_estimator(bundle, 1.0):
+        assert feeds["current_step"].dtype == feeds["total_step"].dtype == np.float32
 
 
 def test_trap_too_many_tokens_are_refused_before_any_graph(bundle: Path) -> None:

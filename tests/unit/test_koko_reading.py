@@ -72,7 +72,7 @@ def test_trap_a_unit_of_another_language_is_refused_whatever_the_policy() -> Non
             read_text("Лампа погасла, and so on", VOCABULARY, policy=policy)
 
 
-def test_more_than_a_fifth_of_the_letters_unmapped_is_refused_whatever_the_policy() -> None:
+def test_trap_more_than_a_fifth_of_the_letters_unmapped_is_refused_whatever_the_policy() -> None:
     few = Vocabulary(ids={each: n for n, each in enumerate(" abcd")}, unknown_id=1)
     assert read_text("abcda bcdax", few, policy="lenient").dropped == {"x": 1}
     with pytest.raises(UnsupportedCharacters, match="it looks like another language"):

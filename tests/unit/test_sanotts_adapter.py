@@ -75,7 +75,7 @@ def test_each_sentence_is_one_call_with_a_pause_between(engine: Any) -> None:
     assert sorted(runs)[-2] >= 0.2 * 22_050
 
 
-def test_a_sentence_too_long_for_the_students_is_cut_at_its_marks(tmp_path: Path) -> None:
+def test_trap_a_sentence_too_long_for_the_students_is_cut_at_its_marks(tmp_path: Path) -> None:
     made = configs()
     made["duration"]["max_tokens"] = 61
     engine = open_engine("sanotts", bundle=write_package(tmp_path, components=made))

@@ -49,7 +49,7 @@ def test_unmapped_symbols_are_left_out_and_counted() -> None:
     assert len(row.ids) == 3 + 2 * 20
 
 
-def test_more_than_a_tenth_without_an_id_is_a_mismatch() -> None:
+def test_trap_more_than_a_tenth_without_an_id_is_a_mismatch() -> None:
     encode("abababababababababx", CONFIG, vocabulary=20)
     with pytest.raises(SynthesisError, match=r"voice and phonemiser do not match: .* 1 of 6"):
         encode("ababax", CONFIG, vocabulary=20)
