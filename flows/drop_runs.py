@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
 from prefect.deployments import run_deployment
 from prefect.exceptions import ObjectNotFound
 
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _HERE = "here-"
 _BEAT_S = 20.0
+_STOPPED = "Runner is shutting down"
+"""What Prefect says of a run that it cancels because the process that serves is told to stop."""
 
 
 class DeployedRuns:
@@ -56,18 +59,31 @@ class DeployedRuns:
         """Return the state's message of a run that is over."""
         if run.startswith(_HERE):
             return _silence(self._ledger, ticket, self._stale_s)
+        found, state = self._state(ticket, run)
+        if not found:
+            return "the server does not know its run any more"
+        if state is None or not state.is_final():
+            return ""
+        return f"{state.name}: {state.message or 'no reason given'}"
+
+    def was_stopped(self, ticket: Ticket, run: str) -> bool:
+        """Say whether a `loudr serve` was told to stop while it had the run."""
+        if run.startswith(_HERE):
+            return False
+        _, state = self._state(ticket, run)
+        return bool(state and state.is_cancelled() and (state.message or "").startswith(_STOPPED))
+
+    def _state(self, ticket: Ticket, run: str) -> tuple[bool, State[Any] | None]:
+        """Return whether the server knows a run, and its state."""
         try:
             with get_client(sync_client=True) as client:
-                state = client.read_flow_run(UUID(run)).state
+                return True, client.read_flow_run(UUID(run)).state
         except ObjectNotFound:
-            return "the server does not know its run any more"
+            return False, None
         except Exception as error:
             raise StoreUnavailable(
                 f"the server does not say how its run is: {error}", place=ticket.place
             ) from error
-        if state is None or not state.is_final():
-            return ""
-        return f"{state.name}: {state.message or 'no reason given'}"
 
 
 class InlineRuns:
@@ -94,6 +110,10 @@ class InlineRuns:
         if run.startswith(_HERE):
             return _silence(self._ledger, ticket, self._stale_s)
         return ""  # a deployment's; whoever has that deployment looks after it
+
+    def was_stopped(self, ticket: Ticket, run: str) -> bool:
+        """Say no: a render that ended with its poller has left no word of why."""
+        return False
 
     def render_all(self) -> None:
         """Render what was queued; what goes wrong with one book stays with it."""

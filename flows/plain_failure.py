@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from prefect import runtime
+from prefect.exceptions import FailedRun
 from prefect.states import Failed
 
-from loudr_core.errors import LoudrError
+from loudr_core.errors import Interrupted, LoudrError
 
 __all__ = ["plain_failure"]
 
@@ -23,6 +24,7 @@ def plain_failure(body: Callable[[_Request], _Answer]) -> Callable[[_Request], _
 
     Bugs are raised, and so is everything to whoever calls the flow as a function.
     """
+    _without_tracebacks()
 
     @functools.wraps(body)
     def run(request: _Request) -> _Answer:
@@ -36,3 +38,19 @@ def plain_failure(body: Callable[[_Request], _Answer]) -> Callable[[_Request], _
             return state  # type: ignore[no-any-return]
 
     return run
+
+
+def _without_tracebacks() -> None:
+    """Have Prefect log a fact of the world without its traceback, wherever in a run it ended one.
+
+    The line that says what it was stays. A flow's, a subflow's and a task's end is logged by one of
+    these two.
+    """
+    for name in ("prefect.flow_runs", "prefect.task_runs"):
+        logging.getLogger(name).addFilter(_one_line)  # once, however often it is added
+
+
+def _one_line(record: logging.LogRecord) -> bool:
+    if record.exc_info and isinstance(record.exc_info[1], (LoudrError, Interrupted, FailedRun)):
+        record.exc_info, record.exc_text = None, None
+    return True

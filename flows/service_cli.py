@@ -1,14 +1,44 @@
 """`loudr serve`, `loudr deploy`, `loudr prune`: what runs by itself, and what cleans up."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from flows.cli_options import Json, Profile, Store, Voice
+from loudr_core.errors import ConfigError
 
 __all__ = ["add_commands", "deploy", "prune", "serve"]
 
 _SECONDS_MIN = 10.0
+_DAY_S = 86_400.0
+
+
+def _clock(text: str) -> str:
+    from loudr_core.queue.window import parse_time
+
+    with _as_usage():
+        parse_time(text)
+    return text
+
+
+def _zone(name: str) -> str:
+    from loudr_core.queue.window import open_window
+
+    with _as_usage():
+        open_window(datetime.now(UTC), until="00:00", timezone=name)
+    return name
+
+
+@contextmanager
+def _as_usage() -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:  # the same in a file would be a wrong setting
+        raise typer.BadParameter(error.message) from error
+
 
 _Drop = Annotated[
     str | None,
@@ -19,18 +49,24 @@ _Drop = Annotated[
     ),
 ]
 _DropEvery = Annotated[
-    float, typer.Option("--drop-every", min=_SECONDS_MIN, help="Seconds between two looks.")
+    float,
+    typer.Option("--drop-every", min=_SECONDS_MIN, max=_DAY_S, help="Seconds between two looks."),
 ]
 _Settle = Annotated[
-    float, typer.Option(min=0, help="A file is taken when unchanged for so many seconds.")
+    float,
+    typer.Option(min=0, max=_DAY_S, help="A file is taken when unchanged for so many seconds."),
 ]
 _Manifests = Annotated[
     str | None,
     typer.Option(help="Folder or s3:// prefix of declared books, rendered nightly."),
 ]
-_NightlyAt = Annotated[str, typer.Option("--nightly-at", help="When the night begins.")]
-_Until = Annotated[str, typer.Option("--until", help="When it ends.")]
-_Zone = Annotated[str, typer.Option("--timezone", help="Whose clocks, such as Europe/Berlin.")]
+_NightlyAt = Annotated[
+    str, typer.Option("--nightly-at", callback=_clock, help="When the night begins.")
+]
+_Until = Annotated[str, typer.Option("--until", callback=_clock, help="When it ends.")]
+_Zone = Annotated[
+    str, typer.Option("--timezone", callback=_zone, help="Whose clocks, such as Europe/Berlin.")
+]
 _Out = Annotated[
     str | None,
     typer.Option(

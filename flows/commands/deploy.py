@@ -11,6 +11,7 @@ from flows.configuration import Settings
 from flows.home import make_home
 from flows.named_server import asking_server, reach_server
 from flows.output import console, print_json, results
+from flows.serving import refuse_taken
 from loudr_core.errors import ConfigError
 
 __all__ = ["run"]
@@ -56,6 +57,8 @@ def _register(wishes: Any, work_pool: str, environment: dict[str, str]) -> list[
     from flows.heartbeat import ensure_automation
 
     entries = chosen(wishes, served=False)
+    names = [entry.name for entry in entries]
+    refuse_taken(names, url=os.environ["PREFECT_API_URL"], pools=False)
     _ensure_pool(work_pool)
     variables = {"env": {**SERVING, **environment}}
     made = []
@@ -65,7 +68,7 @@ def _register(wishes: Any, work_pool: str, environment: dict[str, str]) -> list[
             warnings.simplefilter("ignore")  # of what Prefect will change some day
             deployment.apply()
         made.append({"name": entry.full_name, "schedule": when(entry.schedule)})
-    ensure_automation([entry.name for entry in entries])
+    ensure_automation(names)
     return made
 
 

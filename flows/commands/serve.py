@@ -20,9 +20,11 @@ from flows.configuration import Settings
 from flows.home import make_home
 from flows.named_server import asking_server, reach_server
 from flows.output import console, results
+from flows.serving import Seat, only_one, refuse_taken
 from loudr_core.errors import ConfigError, DeviceError
 from loudr_core.queue.watch import refuse_overlap
 from loudr_core.queue.window import open_window, parse_time
+from loudr_core.refusals import reason
 
 __all__ = ["ServeOptions", "absolute", "environment_of", "run", "when", "wishes_of"]
 
@@ -83,9 +85,37 @@ def run(settings: Settings, options: ServeOptions, *, port: int) -> int:
     home = make_home(settings.home).absolute()
     os.environ |= {"LOUDR_HOME": str(home), **environment_of(options)}
     os.environ[served.VARIABLE] = str(os.getpid())
-    with _working_in(home / "serve" / _EMPTY), _server(home / "serve", port) as ours:
-        _serve(wishes, ours=ours)
+    _ready_folders(options)
+    place = make_home(home / "serve")
+    with (
+        only_one(place) as seat,
+        _working_in(place / _EMPTY),
+        _server(place, port) as ours,
+    ):
+        _serve(wishes, seat, ours=ours)
     return 0
+
+
+def _ready_folders(options: ServeOptions) -> None:
+    """Say now what would else be found out at night; make the drop folder when it is missing.
+
+    Raises
+    ------
+    ConfigError
+        A folder of this machine is none.
+    """
+    manifests, drop = options.manifests, options.drop
+    if manifests is not None and "://" not in manifests and not Path(manifests).is_dir():
+        raise ConfigError(f"no folder of manifests at {absolute(manifests)}", path=manifests)
+    if drop is None or "://" in drop or (folder := Path(str(absolute(drop)))).is_dir():
+        return
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be a drop folder: {reason(error)}", path=str(folder)
+        ) from error
+    console.print(f"made the drop folder {folder}", markup=False)
 
 
 def wishes_of(options: ServeOptions, settings: Settings) -> Wishes:
@@ -102,6 +132,10 @@ def wishes_of(options: ServeOptions, settings: Settings) -> Wishes:
     schedules: dict[str, Cron | Every | None] = {"nightly": None, "drop-folder": None}
     if options.manifests is not None:
         clock = parse_time(options.nightly_at)
+        if clock == parse_time(options.until):
+            raise ConfigError(
+                f"the night begins and ends at {options.until}: let it end at another time"
+            )
         open_window(datetime.now(UTC), until=options.until, timezone=options.timezone)
         schedules["nightly"] = Cron(f"{clock.minute} {clock.hour} * * *", options.timezone)
         parameters["nightly"] = {
@@ -203,7 +237,7 @@ def _refuse_taken(port: int) -> None:
             ) from error
 
 
-def _serve(wishes: Wishes, *, ours: bool) -> None:
+def _serve(wishes: Wishes, seat: Seat, *, ours: bool) -> None:
     """Register the deployments and run what is asked for, until a signal comes."""
     from prefect.runner import Runner
 
@@ -216,8 +250,12 @@ def _serve(wishes: Wishes, *, ours: bool) -> None:
     # Each deployment has its own limit here; one of the runner's would let renders hold up polls.
     runner = Runner(name="loudr", limit=None, pause_on_shutdown=True)
     with asking_server():
+        url = os.environ["PREFECT_API_URL"]
         if ours:
             close_orphans(names)
+        elif seat.killed_at != url:
+            refuse_taken(names, url=url, pools=True)
+        seat.take(url)
         ensure_automation(names)
         for entry in entries:
             runner.add_deployment(to_prefect(entry))

@@ -45,6 +45,13 @@ class Runs(Protocol):
         """Return why a run will never have a result, empty while it may have one."""
         ...
 
+    def was_stopped(self, ticket: Ticket, run: str) -> bool:
+        """Say whether a run that is over was ended with the service that ran it.
+
+        Nothing went wrong with its book then, so it counts as none of the book's runs.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollOptions:
@@ -59,7 +66,7 @@ class PollOptions:
     retry_s : float
         Time between a run's start and its successor's, at least.
     attempts : int
-        Runs that a book gets.
+        Runs that a book gets; those that ended with their service are not counted.
     """
 
     settle_s: float = 60.0
@@ -178,12 +185,14 @@ class _Look:
     def _look_after(self, ticket: Ticket, entry: Entry) -> None:
         """Give a successor to a run that ended without a word, or give up."""
         attempt = entry.attempts
-        cause = self.runs.ended(ticket, self.ledger.run_of(ticket.id, attempt))
-        if not cause or entry.submitted_s < self.options.retry_s:
+        run = self.ledger.run_of(ticket.id, attempt)
+        cause = self.runs.ended(ticket, run)
+        stopped = bool(cause) and self.runs.was_stopped(ticket, run)
+        if not cause or (entry.submitted_s < self.options.retry_s and not stopped):
             self.report.running.append(ticket.place)
         elif self.ledger.is_done(ticket.id):  # it spoke after we had read the ledger
             self.report.finished.append(ticket.place)
-        elif attempt < self.options.attempts:
+        elif attempt < self.options.attempts or self._has_runs_left(ticket, attempt):
             logger.warning("%s: run %d ended: %s", ticket.place, attempt, cause)
             self._submit(ticket, attempt + 1)
         else:
@@ -195,6 +204,12 @@ class _Look:
                     "put the file again to try anew",
                 ),
             )
+
+    def _has_runs_left(self, ticket: Ticket, attempts: int) -> bool:
+        """Count again, without the runs that a restart of the service ended."""
+        runs = [self.ledger.run_of(ticket.id, number + 1) for number in range(attempts)]
+        failed = sum(not self.runs.was_stopped(ticket, run) for run in runs)
+        return failed < self.options.attempts
 
     def _end(self, ticket: Ticket, outcome: Outcome) -> None:
         if self.ledger.finish(ticket.id, outcome.as_dict()):

@@ -1,17 +1,23 @@
 """`loudr serve`, `deploy`, `prune`: what cannot be done is one line, before anything is begun."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from flows import serving
+from flows.cli import app
 from flows.commands import deploy, prune, serve
 from flows.commands.serve import ServeOptions
 from flows.configuration import Settings
 from flows.named_server import asking_server
+from flows.plain_failure import plain_failure
 from flows.served import VARIABLE, watch
-from loudr_core.errors import ConfigError, DeviceError, LoudrError, StoreError
+from flows.serving import only_one, refuse_taken
+from loudr_core.errors import BookError, ConfigError, DeviceError, LoudrError, StoreError
 from loudr_core.store.local import LocalStore
 
 NOBODY = "http://127.0.0.1:9/api"
@@ -101,3 +107,92 @@ def test_only_runs_of_a_serve_look_after_their_parent() -> None:
     os.environ[VARIABLE] = "nonsense"
     watch()
     assert threading.active_count() == before
+
+
+def night(**options: str) -> None:
+    serve.run(Settings(), ServeOptions(manifests="books", **options), port=4200)
+
+
+def test_a_night_ends_at_another_time_than_it_begins() -> None:
+    with pytest.raises(ConfigError, match="begins and ends at 1:00"):
+        night(nightly_at="01:00", until="1:00")
+
+
+def test_a_folder_that_is_none_is_said_at_the_start(tmp_path: Path) -> None:
+    """Not at one in the morning."""
+    with pytest.raises(ConfigError, match=f"no folder of manifests at {tmp_path}/books"):
+        night()
+    (tmp_path / "inbox").write_text("x")
+    for drop in ("inbox", "inbox/below"):
+        with pytest.raises(ConfigError, match=f"{tmp_path}/{drop} cannot be a drop folder"):
+            serve.run(Settings(), ServeOptions(drop=drop, dest="out"), port=4200)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--drop-every", "inf"], "--drop-every"),
+        (["--drop-every", "1e300"], "--drop-every"),
+        (["--settle", "inf"], "--settle"),
+        (["--nightly-at", "25:00"], "'25:00' is no time of a clock"),
+        (["--until", "6"], "'6' is no time of a clock"),
+        (["--timezone", "Mars/X"], "no time zone 'Mars/X'"),
+        (["--timezone", "../../etc/passwd"], "no time zone"),
+    ],
+)
+@pytest.mark.parametrize("command", ["serve", "deploy"])
+def test_an_option_that_cannot_be_meant_is_wrong_usage(
+    command: str, options: list[str], said: str
+) -> None:
+    done = CliRunner().invoke(app, [command, "--drop", "in", "-o", "out", *options])
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_one_serve_in_a_home(tmp_path: Path) -> None:
+    with only_one(tmp_path) as seat:
+        assert seat.killed_at == ""
+        seat.take("http://a/api")
+        with (
+            pytest.raises(DeviceError, match=rf"another `loudr serve` \(process {os.getpid()}\)"),
+            only_one(tmp_path),
+        ):
+            pytest.fail("two at once")
+    with only_one(tmp_path) as seat:
+        assert seat.killed_at == "", "it stopped by itself"
+
+
+def test_the_deployments_of_a_serve_that_was_killed_are_free(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), only_one(tmp_path) as seat:
+        seat.take("http://a/api")
+        raise KeyboardInterrupt
+    with only_one(tmp_path) as seat:
+        assert seat.killed_at == "http://a/api"
+
+
+def test_deployments_that_others_run_are_not_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work: list[tuple[str, str | None]] = []
+    monkeypatch.setattr(serving, "_at_work", lambda names: at_work)
+    refuse_taken(["prune"], url=NOBODY, pools=True)
+    at_work.append(("prune", "gpu"))
+    refuse_taken(["prune"], url=NOBODY, pools=False)  # `loudr deploy` again
+    with pytest.raises(DeviceError, match="belongs to workers of the pool 'gpu'"):
+        refuse_taken(["prune"], url=NOBODY, pools=True)
+    at_work.append(("nightly", None))
+    with pytest.raises(DeviceError, match="belongs to another `loudr serve`"):
+        refuse_taken(["prune"], url=NOBODY, pools=False)
+
+
+@pytest.mark.parametrize("name", ["prefect.flow_runs", "prefect.task_runs"])
+def test_a_fact_of_the_world_is_logged_without_a_traceback(name: str) -> None:
+    def body(request: object) -> None:
+        raise NotImplementedError
+
+    plain_failure(body)
+    for error, shown in ((BookError("damaged"), False), (RuntimeError("a bug"), True)):
+        record = logging.LogRecord(
+            name, logging.ERROR, "", 0, "ended: %r", (error,), (type(error), error, None)
+        )
+        assert logging.getLogger(name).filter(record)
+        assert bool(record.exc_info) is shown
+        assert repr(error) in record.getMessage()

@@ -30,6 +30,7 @@ class FakeRuns:
         self.runs: dict[str, Ticket] = {}
         self.calls = 0
         self.over: dict[str, str] = {}
+        self.stopped: set[str] = set()
         self.die = False
         self._lock = threading.Lock()
 
@@ -44,6 +45,9 @@ class FakeRuns:
 
     def ended(self, ticket: Ticket, run: str) -> str:
         return self.over.get(run, "")
+
+    def was_stopped(self, ticket: Ticket, run: str) -> bool:
+        return run in self.stopped
 
     @property
     def keys(self) -> list[str]:
@@ -243,6 +247,23 @@ def test_a_run_that_ended_without_a_word_gets_successors_and_then_gives_up() -> 
     status = json.loads(watched.get(status_key("a.epub")) or b"")
     assert status["state"] == "failed"
     assert "out of memory" in status["reason"]
+
+
+def test_a_service_that_restarts_uses_up_no_run_of_a_book() -> None:
+    """A book longer than the time between two restarts is not given up."""
+    watched, store, runs = MemoryStore(), MemoryStore(), FakeRuns()
+    watched.put("a.epub", b"a")
+    (ticket,) = scan(watched).tickets
+    patient = PollOptions(settle_s=0, retry_s=300)
+    for attempt in range(1, 8):
+        assert look(watched, store, runs, patient).submitted == [ticket.place], "at once"
+        run = f"{ticket.id}:{attempt}"
+        runs.over[run] = "Cancelled: Runner is shutting down."
+        runs.stopped.add(run)
+    for attempt in (8, 9, 10):
+        assert look(watched, store, runs).submitted == [ticket.place]
+        runs.over[f"{ticket.id}:{attempt}"] = "Crashed: out of memory"
+    assert look(watched, store, runs).given_up[0].startswith(ticket.place)
 
 
 def test_the_next_run_waits_its_time() -> None:
