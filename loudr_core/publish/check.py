@@ -27,7 +27,7 @@ from loudr_core.publish.tags import FREEFORM, gaps_told
 __all__ = ["CheckReport", "CheckedChapter", "check_m4b"]
 
 _MARK_TOLERANCE_S = 0.002
-"""The chapter track counts milliseconds."""
+"""Other programs count milliseconds in the chapter track."""
 _END_TOLERANCE_S = 0.1
 _LOWEST_HZ = 4000
 _MOST_CHANNELS = 8

@@ -173,8 +173,14 @@ def _mux(part: Path, packets: Iterable[bytes], spec: M4bSpec, chapters: "list[Ch
     if len(chapters) > _MAX_CHPL:
         # Some players trust a list cut at 255 and hide the rest; the track holds them all.
         movflags += "+disable_chpl"
-    options = {"movflags": movflags, "brand": "M4B ", "fflags": "+bitexact"}
     rate = spec.encoding.sample_rate_hz
+    options = {
+        "movflags": movflags,
+        "brand": "M4B ",
+        "fflags": "+bitexact",
+        # The unit of chapter marks and of the edit list, which would be milliseconds.
+        "movie_timescale": str(rate),
+    }
     expected = spec.n_samples // FRAME_SAMPLES + 1
     with av.open(str(part), "w", format="ipod", container_options=options) as container:
         stream = container.add_stream("aac", rate=rate)
@@ -214,7 +220,7 @@ def _describe(stream: Any, encoding: Encoding) -> None:
 
 
 def _chapters(spec: M4bSpec) -> "tuple[list[Chapter], tuple[Finding, ...]]":
-    """Return PyAV's chapters in whole milliseconds, as the chapter track keeps them."""
+    """Return PyAV's chapters, to the sample, as the chapter track keeps them."""
     if spec.n_samples < FRAME_SAMPLES or spec.n_samples % FRAME_SAMPLES:
         raise ValueError(f"{spec.n_samples} samples are not whole frames of {FRAME_SAMPLES}")
     marks = spec.chapters or [ChapterMark(title=spec.tags.title, start=0, end=spec.n_samples)]
@@ -232,21 +238,15 @@ def _chapters(spec: M4bSpec) -> "tuple[list[Chapter], tuple[Finding, ...]]":
         chapters.append(
             {
                 "id": number,
-                "start": _milliseconds(mark.start, spec.encoding.sample_rate_hz),
-                "end": _milliseconds(mark.end, spec.encoding.sample_rate_hz),
-                "time_base": Fraction(1, 1000),
+                "start": mark.start,
+                "end": mark.end,
+                "time_base": Fraction(1, spec.encoding.sample_rate_hz),
                 "metadata": {"title": title},
             }
         )
     if at != spec.n_samples:
         raise ValueError(f"the chapters end at sample {at}, the book at {spec.n_samples}")
-    if any(each["start"] == each["end"] for each in chapters):
-        raise ValueError("a chapter is shorter than a millisecond")
     return chapters, tuple(findings)
-
-
-def _milliseconds(sample: int, sample_rate_hz: int) -> int:
-    return (2000 * sample + sample_rate_hz) // (2 * sample_rate_hz)
 
 
 def _visible(title: str) -> str:

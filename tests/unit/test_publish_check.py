@@ -154,9 +154,10 @@ def test_marks_that_disagree_are_told(tmp_path, good):
 
 def test_marks_that_end_early_are_told(tmp_path, good):
     layout = read_layout(good)
-    end_ms = round(layout.quicktime[-1].end_s * 1000)
-    half_ms = round(layout.quicktime[0].end_s * 1000)
-    old = struct.pack(">I", end_ms - half_ms)
+    rate = check_m4b(good, quick=True).format["sample_rate_hz"]
+    end = round(layout.quicktime[-1].end_s * rate)
+    half = round(layout.quicktime[0].end_s * rate)
+    old = struct.pack(">I", end - half)
     data = good.read_bytes()
     at = data.rindex(b"stts")
     entry = data.index(old, at)
