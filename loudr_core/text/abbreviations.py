@@ -8,88 +8,36 @@ import re
 
 from loudr_core.text.draft import Draft
 from loudr_core.text.numbers import roman
+from loudr_core.text.short_forms import (
+    BEFORE_FIGURE,
+    BEFORE_ROMAN,
+    ENDINGS,
+    LETTER_WORDS,
+    MONTHS,
+    NAMES,
+    NEEDS_NAME_BEFORE,
+    PHRASES,
+    SCRIPTURE,
+    SHORT_DAYS,
+    SHORT_MONTHS,
+    TITLES,
+)
 from loudr_core.text.vocabulary import ANSWERED, BEFORE_SAINT, SAINTS
 
-__all__ = ["MONTHS", "expand_abbreviations", "expand_initials"]
-
-_TITLES = {
-    "Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor",
-    "Messrs": "Messers", "MM": "Messieurs", "Mme": "Madame", "Mlle": "Mademoiselle",
-    "Capt": "Captain", "Lieut": "Lieutenant", "Lt": "Lieutenant", "Col": "Colonel",
-    "Gen": "General", "Maj": "Major", "Sgt": "Sergeant", "Sergt": "Sergeant",
-    "Cpl": "Corporal", "Pvt": "Private",
-    "Cmdr": "Commander", "Adm": "Admiral", "Rev": "Reverend", "Revd": "Reverend",
-    "Hon": "Honorable", "Gov": "Governor", "Sen": "Senator", "Rep": "Representative",
-    "Pres": "President", "Supt": "Superintendent", "Insp": "Inspector", "Det": "Detective",
-    "Fr": "Father", "Mt": "Mount", "Ft": "Fort", "Ste": "Sainte", "Brig": "Brigadier",
-    "Rt": "Right", "Sts": "Saints",
-}  # fmt: skip
-_ENDING = {
-    "etc": "et cetera", "Jr": "Junior", "Sr": "Senior", "Esq": "Esquire", "Co": "Company",
-    "Ltd": "Limited", "Inc": "Incorporated", "Corp": "Corporation", "Bros": "Brothers",
-    "Ave": "Avenue", "Rd": "Road", "Blvd": "Boulevard", "Dept": "Department", "Sq": "Square",
-    "Ph.D": "P H D", "M.D": "M D", "Assn": "Association",
-    "Regt": "Regiment", "Univ": "University", "Govt": "Government",
-}  # fmt: skip
-_NAMES = {
-    "Benj": "Benjamin", "Chas": "Charles", "Danl": "Daniel", "Edw": "Edward", "Geo": "George",
-    "Jas": "James", "Jno": "John", "Nath": "Nathaniel", "Richd": "Richard", "Robt": "Robert",
-    "Saml": "Samuel", "Thos": "Thomas", "Wm": "William",
-}  # fmt: skip
-_SCRIPTURE = {
-    "Gen": "Genesis", "Exod": "Exodus", "Lev": "Leviticus", "Deut": "Deuteronomy",
-    "Josh": "Joshua", "Judg": "Judges", "Sam": "Samuel", "Chron": "Chronicles", "Ps": "Psalm",
-    "Prov": "Proverbs", "Eccl": "Ecclesiastes", "Isa": "Isaiah", "Jer": "Jeremiah",
-    "Ezek": "Ezekiel", "Dan": "Daniel", "Zech": "Zechariah", "Mal": "Malachi", "Matt": "Matthew",
-    "Rom": "Romans", "Cor": "Corinthians", "Gal": "Galatians", "Eph": "Ephesians",
-    "Phil": "Philippians", "Thess": "Thessalonians", "Tim": "Timothy", "Heb": "Hebrews",
-    "Rev": "Revelation",
-}  # fmt: skip
-_LETTER_WORDS = {
-    "inst": "instant", "ult": "ultimo", "prox": "proximo", "obt": "obedient", "obdt": "obedient",
-    "servt": "servant",
-}  # fmt: skip
-"""As letters of the eighteenth and nineteenth century are dated and signed."""
-_NEEDS_NAME_BEFORE = frozenset({"Jr", "Sr", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq", "Inc", "Corp"})
-_PLAIN = {
-    "e.g.": "for example", "i.e.": "that is", "viz.": "namely", "cf.": "compare",
-    "vs.": "versus", "ibid.": "ibidem", "et al.": "and others", "approx.": "approximately",
-    "N.B.": "nota bene", "P.S.": "P S", "op. cit.": "op cit", "&c.": "et cetera",
-    "&c": "et cetera", "o'er": "o'er", "q.v.": "which see", "a.k.a.": "also known as",
-}  # fmt: skip
-MONTHS = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
-]  # fmt: skip
-"""January first."""
-_SHORT_MONTHS = {name[:3]: name for name in MONTHS if len(name) > 4} | {"Sept": "September"}
-_SHORT_DAYS = {
-    "Mon": "Monday", "Tue": "Tuesday", "Tues": "Tuesday", "Wed": "Wednesday",
-    "Thu": "Thursday", "Thur": "Thursday", "Thurs": "Thursday", "Fri": "Friday",
-    "Sat": "Saturday", "Sun": "Sunday",
-}  # fmt: skip
-_BEFORE_FIGURE = {
-    "pp": "pages", "p": "page", "vol": "volume", "vols": "volumes", "ch": "chapter",
-    "chap": "chapter", "chaps": "chapters", "fig": "figure", "figs": "figures", "no": "number",
-    "nos": "numbers", "sec": "section", "art": "article", "bk": "book", "pt": "part",
-    "ca": "circa", "c": "circa", "l": "line", "ll": "lines", "par": "paragraph",
-}  # fmt: skip
-_BEFORE_ROMAN = frozenset(
-    {"vol", "vols", "ch", "chap", "chaps", "bk", "pt", "fig", "figs", "sec", "art", "p", "pp"}
-)
+__all__ = ["expand_abbreviations", "expand_initials"]
 
 _CAPITAL = r"(?=\s+['\"(]?[A-Z])"
 _TITLE = re.compile(
-    rf"\b({'|'.join(_TITLES)})\.(?=\s+['\"(]?[A-Z]|-)(?:-(?=[A-Z]))?|\b(Mrs?|Ms|Dr|Mme|Mlle|Messrs)\b\.?(?=\s+[A-Z])"
+    rf"\b({'|'.join(TITLES)})\.(?=\s+['\"(]?[A-Z]|-)(?:-(?=[A-Z]))?|\b(Mrs?|Ms|Dr|Mme|Mlle|Messrs)\b\.?(?=\s+[A-Z])"
 )
 _LONE_TITLE = re.compile(r"\b(Mrs?|Ms|Dr|Prof|Capt|Lieut|Lt|Col|Maj|Messrs|Mme|Mlle|Sgt|Rev)\.")
 _DRIVE = re.compile(r"\b([A-Z][a-z]+|\d+(?:st|nd|rd|th))( )Dr\.(?=\s*(?:[,;:]|[a-z]|$))")
 _ENDINGS = re.compile(
-    rf"(?<![\w.])({'|'.join(re.escape(word) for word in sorted(_ENDING, key=len, reverse=True))})\."
+    rf"(?<![\w.])({'|'.join(re.escape(word) for word in sorted(ENDINGS, key=len, reverse=True))})\."
 )
 _PLAINS = re.compile(
     r"(?<![\w.])(?:"
-    + "|".join(re.escape(word) for word in sorted(_PLAIN, key=len, reverse=True))
+    + "|".join(re.escape(word) for word in sorted(PHRASES, key=len, reverse=True))
     + r")(?!\w)",
     re.IGNORECASE,
 )
@@ -97,9 +45,9 @@ _OPENER = (
     "A|An|And|As|At|But|For|He|Her|His|How|I|If|In|It|No|Not|Now|On|She|So|That|The|Then|There|"
     "They|This|We|What|When|Who|Why|Yes|You"
 )
-_NAME = re.compile(rf"\b({'|'.join(_NAMES)})\.(?=\s+(?!(?:{_OPENER})\b)[A-Z])")
+_NAME = re.compile(rf"\b({'|'.join(NAMES)})\.(?=\s+(?!(?:{_OPENER})\b)[A-Z])")
 _BOOK_AND_VERSE = re.compile(
-    rf"\b({'|'.join(_SCRIPTURE)})\.(?=\s\d{{1,3}}:\d)|\b(Ps|Rev)\.(?=\s\d{{1,3}}\b)"
+    rf"\b({'|'.join(SCRIPTURE)})\.(?=\s\d{{1,3}}:\d)|\b(Ps|Rev)\.(?=\s\d{{1,3}}\b)"
 )
 _LETTER_WORD = re.compile(
     r"(?<=\d(?:st|nd|rd|th) )(inst|ult|prox)\.|\b(obd?t|servt)\.(?=[\s,;]|\Z)"
@@ -112,23 +60,23 @@ _BARE_SAINT = re.compile(rf"\bSt(?= (?:{'|'.join(sorted(SAINTS))})\b)")
 _BARE_ETC = re.compile(r"(?<![\w.])etc\b(?!\.)")
 _V = re.compile(r"(?<=[a-z]) v\.(?= [A-Z])")
 _FIGURE = re.compile(
-    rf"(?<![\w.'])({'|'.join(sorted(_BEFORE_FIGURE, key=len, reverse=True))})\.\s?"
+    rf"(?<![\w.'])({'|'.join(sorted(BEFORE_FIGURE, key=len, reverse=True))})\.\s?"
     r"(?=\d|(?-i:[IVXLC]+\b|[ivxlc]+\b))",
     re.IGNORECASE,
 )
-_ANY_MONTH = "|".join(_SHORT_MONTHS)
+_ANY_MONTH = "|".join(SHORT_MONTHS)
 _MONTH = re.compile(rf"\b({_ANY_MONTH})\.(?=,?\s+\d)|(?<=\d )({_ANY_MONTH})\b\.?(?=[ ,.]|$)")
-_DAY = re.compile(rf"\b({'|'.join(_SHORT_DAYS)})\.(?=[,;:)\s]|\Z)")
+_DAY = re.compile(rf"\b({'|'.join(SHORT_DAYS)})\.(?=[,;:)\s]|\Z)")
 _STREET = re.compile(r"(?:(\b[A-Z][\w']*|\d(?:st|nd|rd|th))(\s+))?\bSt\.(\s+(?=([A-Z][\w']*)))?")
 _ERA = re.compile(r"(?<![\w.])(A\.\s?D|B\.\s?C(?:\.\s?E)?|C\.\s?E)\.")
 _HALF_DAY = re.compile(r"(?<![\w.])([AaPp])\.\s?[Mm]\.(?!\w)|(?<=\d)\s?([AaPp])[Mm]\b\.?(?!\w)")
-_DAY_NEXT = re.compile(rf"\s+(?:{'|'.join([*MONTHS, *_SHORT_DAYS])})")
+_DAY_NEXT = re.compile(rf"\s+(?:{'|'.join([*MONTHS, *SHORT_DAYS])})")
 _DOTTED = re.compile(r"(?<![\w.'])(?:[A-Z]\.){2,}(?:('?s)\b|(?!\w))")
 _SMALL_DOTTED = re.compile(r"(?<![\w.'])(?:[a-z]\.){2,}(?!\w)")
 _INITIALS = re.compile(r"(?<![\w.'])(?:[A-Z]\.\s?)+(?=\s?[A-Z][\w'])")
 _OF = re.compile(r"(?<!\w)M\.(?=\s(?:de|du|le|la|des|d')\b)")
 _TABLES = (
-    _TITLES, _ENDING, _BEFORE_FIGURE, _SHORT_MONTHS, _SHORT_DAYS, _NAMES, _LETTER_WORDS, _SCRIPTURE,
+    TITLES, ENDINGS, BEFORE_FIGURE, SHORT_MONTHS, SHORT_DAYS, NAMES, LETTER_WORDS, SCRIPTURE,
 )  # fmt: skip
 _SHORT = frozenset(
     part.lower() for table in _TABLES for word in table for part in word.split(".")
@@ -149,20 +97,20 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite("half-day", _HALF_DAY, _half_day)
     draft.rewrite("range", _HALF_DAYS, " to ")
     draft.rewrite("abbreviation", _PLAINS, lambda m: _plain(m, _ends_at(m)))
-    draft.rewrite("abbreviation", _BOOK_AND_VERSE, lambda m: _SCRIPTURE[m[1] or m[2]])
+    draft.rewrite("abbreviation", _BOOK_AND_VERSE, lambda m: SCRIPTURE[m[1] or m[2]])
     draft.rewrite("saint-street", _STREET, _street)
     draft.rewrite("saint-street", _BARE_SAINT, "Saint")
     draft.rewrite("street", _DRIVE, _drive)
     draft.rewrite(
-        "title", _TITLE, lambda m: _TITLES[m[1] or m[2]] + (" " if m[0].endswith("-") else "")
+        "title", _TITLE, lambda m: TITLES[m[1] or m[2]] + (" " if m[0].endswith("-") else "")
     )
     draft.rewrite("title", _OF, "Monsieur")
-    draft.rewrite("title", _LONE_TITLE, lambda m: _TITLES[m[1]] + ("." if _ends_at(m) else ""))
+    draft.rewrite("title", _LONE_TITLE, lambda m: TITLES[m[1]] + ("." if _ends_at(m) else ""))
     draft.rewrite("abbreviation", _ENDINGS, _ending)
     draft.rewrite("abbreviation", _BARE_ETC, "et cetera")
     draft.rewrite("abbreviation", _V, " versus")
-    draft.rewrite("abbreviation", _NAME, lambda m: _NAMES[m[1]])
-    draft.rewrite("abbreviation", _LETTER_WORD, lambda m: _LETTER_WORDS[m[1] or m[2]] + _stop(m))
+    draft.rewrite("abbreviation", _NAME, lambda m: NAMES[m[1]])
+    draft.rewrite("abbreviation", _LETTER_WORD, lambda m: LETTER_WORDS[m[1] or m[2]] + _stop(m))
     draft.rewrite("abbreviation", _CENTURY, lambda m: f"{m[1]}century{_stop(m)}")
     draft.rewrite("abbreviation", _FOLLOWING, lambda m: " and following" + _stop(m))
     draft.rewrite("unit", _SPEED, lambda m: m[1] + m[2].replace(".", "") + _stop(m))
@@ -170,13 +118,13 @@ def expand_abbreviations(draft: Draft) -> None:
     draft.rewrite(
         "month",
         _MONTH,
-        lambda m: _SHORT_MONTHS[m[1] or m[2]] + ("." if _ends_at(m) and m[0][-1] == "." else ""),
+        lambda m: SHORT_MONTHS[m[1] or m[2]] + ("." if _ends_at(m) and m[0][-1] == "." else ""),
     )
     draft.rewrite(
         "weekday",
         _DAY,
         lambda m: (
-            _SHORT_DAYS[m[1]]
+            SHORT_DAYS[m[1]]
             if m[1] not in {"Sun", "Sat"} or m.string[m.end() : m.end() + 1] == ","
             else None
         ),
@@ -227,7 +175,7 @@ def _figure(match: re.Match[str]) -> str | None:
     following = re.match(r"\w+", match.string[match.end() :])
     numeral = following[0] if following else ""
     if not numeral[:1].isdigit() and (
-        word not in _BEFORE_ROMAN or (word in {"p", "pp"} and not numeral.islower())
+        word not in BEFORE_ROMAN or (word in {"p", "pp"} and not numeral.islower())
     ):
         return None
     if (
@@ -236,7 +184,7 @@ def _figure(match: re.Match[str]) -> str | None:
         and (numeral in {"c", "l"} or roman(numeral.upper()) is None)
     ):
         return None
-    return _like(match[1], _BEFORE_FIGURE[word]) + " "
+    return _like(match[1], BEFORE_FIGURE[word]) + " "
 
 
 def _like(model: str, word: str) -> str:
@@ -273,7 +221,7 @@ def _half_day(match: re.Match[str]) -> str:
 
 def _plain(match: re.Match[str], end: bool) -> str | None:
     found = match[0]
-    words = _PLAIN.get(found) or _PLAIN.get(found.lower())
+    words = PHRASES.get(found) or PHRASES.get(found.lower())
     if words is None or (found.islower() is False and found[:1].islower()):
         return None
     stop = "." if end and found.endswith(".") else ""
@@ -298,13 +246,13 @@ def _drive(match: re.Match[str]) -> str | None:
 
 def _ending(match: re.Match[str]) -> str | None:
     word = match[1]
-    if word in _NEEDS_NAME_BEFORE and not re.search(
+    if word in NEEDS_NAME_BEFORE and not re.search(
         r"(?:[A-Z][\w']*|\d(?:st|nd|rd|th))\.?,? (?:& |and )?$", match.string[: match.start()]
     ):
         return None
     if word in {"Jr", "Sr", "Esq", "Ave", "Rd", "Blvd", "Co", "Bros", "Sq"}:
-        return _ENDING[word] + ("." if _ends_at(match) else "")
-    return _ENDING[word] + _stop(match)
+        return ENDINGS[word] + ("." if _ends_at(match) else "")
+    return ENDINGS[word] + _stop(match)
 
 
 def _initials(match: re.Match[str]) -> str | None:

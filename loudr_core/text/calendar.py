@@ -2,9 +2,9 @@
 
 import re
 
-from loudr_core.text.abbreviations import MONTHS
 from loudr_core.text.draft import Draft
 from loudr_core.text.numbers import cardinal, ordinal, plural, year
+from loudr_core.text.short_forms import MONTHS
 from loudr_core.text.vocabulary import COUNTABLES
 
 __all__ = ["expand_calendar"]
