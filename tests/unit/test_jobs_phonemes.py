@@ -13,8 +13,10 @@ from loudr_core.book.read import read_book
 from loudr_core.errors import ConfigError, DeviceError, SynthesisError
 from loudr_core.jobs.phoneme_table import PhonemeRow, PhonemeTable
 from loudr_core.jobs.phonemes import PhonemeSource
-from loudr_core.jobs.plan import PlanRequest, Speaker, plan_book
+from loudr_core.jobs.plan import PlanRequest, Speaker, plan_book, plan_id_of
 from loudr_core.jobs.pronouncing import phonemes_of
+from loudr_core.render.planning import resolved
+from loudr_core.settings import Profile
 from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.testing import MemoryStore
 from loudr_core.text.lexicon import Lexicon
@@ -137,6 +139,17 @@ def test_a_book_without_the_word_needs_no_front_end(tmp_path: Path) -> None:
     text = "# Book\n\nThe lamp was lit at dusk.\n"
     _, jobs = planned(tmp_path, PhonemeSource(None, WORDS, absent), text)
     assert [job.phonemes for job in jobs] == [None, None]
+
+
+def test_a_plan_without_phonemes_is_what_it_was() -> None:
+    speaker = SPEAKER
+    profile = resolved(Profile(), speaker)
+    assert "pronunciations" not in profile
+    assert Profile.model_validate(profile).pronunciations == {}
+    said = resolved(Profile(pronunciations={"Ines": "iˈnes"}), speaker)
+    assert said["pronunciations"] == {"Ines": "iˈnes"}
+    request = replace(REQUEST, phonemes=PhonemeSource(None, WORDS, lambda _: Front()))
+    assert plan_id_of("0" * 64, request) == plan_id_of("0" * 64, REQUEST)
 
 
 # ---------------------------------------------------------------- what is refused
