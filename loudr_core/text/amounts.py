@@ -33,7 +33,7 @@ _ISBN = re.compile(r"(?<![\w-])(?:97[89][-\s]?)(?:\d[-\s]?){9}[\dXx](?![\w-])")
 _DIMENSION = re.compile(r"(?<=\d)\s?[×xX]\s?(?=\d)")
 _ORDINAL = re.compile(rf"(?<![\w.])({WHOLE})(st|nd|rd|th|d)\b(?!\.\w)")
 _EMERGENCY = re.compile(
-    r"\b((?:call|dial|phone|ring)(?:l?ed|ing|s)? |rang )(999|911|112|111|101|000)\b(?![.,:]\d)",
+    r"\b((?:call|dial|phone|ring)(?:l?ed|ing|s)? |rang )(911|999)\b(?![.,:]\d)",
     re.IGNORECASE,
 )
 _LETTERED = re.compile(r"(?<![\w.])(\d{1,3})\.(\d{1,3})([a-z])\b(?!\.\w)")

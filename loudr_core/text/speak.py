@@ -16,6 +16,8 @@ __all__ = ["has_word", "line_starts", "speak", "unspoken"]
 _HEADINGS = frozenset({"title", "heading"})
 _CLOSERS = "\"')”’»“‘«"
 _SPACES = re.compile(r"\s+")
+_SUSPENDED = re.compile(r"\W*(?:and|or|to|nor)\b")
+"""What follows the first part of "pre- and post-war"."""
 _BROKEN_WORD = re.compile(r"[^\W\d_]-\Z")
 
 
@@ -88,7 +90,7 @@ def _joint(before: str, line: str, kind: BlockKind) -> str:
     if before.rstrip(_CLOSERS)[-1:] in tuple(".!?,;:—…"):
         return " "
     runs_on = line.lstrip(_CLOSERS + " ")[:1].islower()
-    if runs_on and _BROKEN_WORD.search(before):
+    if runs_on and _BROKEN_WORD.search(before) and not _SUSPENDED.match(line):
         return ""
     if kind in {"verse", "table"} or (kind == "list_item" and runs_on):
         return ", "

@@ -275,6 +275,8 @@ def test_short_items_that_share_a_segment_are_parted():
 def test_a_word_broken_at_a_line_is_one_word():
     result = plan(make_book(("One", [p("The self-\nmade man."), p("An end.")], {})))
     assert spoken(result)[0].startswith("The self-made man.")
+    result = plan(make_book(("One", [p("The pre-\nand post-war man."), p("An end.")], {})))
+    assert spoken(result)[0].startswith("The pre- and post-war man.")
 
 
 @pytest.mark.parametrize(
