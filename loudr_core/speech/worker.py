@@ -18,7 +18,7 @@ import threading
 from collections.abc import Iterator
 from typing import BinaryIO
 
-__all__ = ["main"]
+__all__ = ["keep_memory", "main"]
 
 # Threads of numerical libraries would fight over the one core that this process is meant to fill,
 # and nothing may be fetched by name while a book is rendered.
@@ -32,8 +32,8 @@ _ENVIRONMENT = {
 }
 
 # glibc gives memory back as soon as it is free at the top of a heap, and the arrays of the next
-# take are faulted in anew, up to 200 pages a segment. The options by their numbers: arrays of up to
-# 8 MiB come from the heap, and 64 MiB of it are kept.
+# take are faulted in anew, up to 200 pages a segment. M_MMAP_THRESHOLD and M_TRIM_THRESHOLD by
+# their numbers: arrays of up to 8 MiB come from the heap, and 64 MiB of it are kept.
 _MALLOC = {-3: 8 << 20, -1: 64 << 20}
 
 _log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 def main() -> None:
     """Serve orders until the input ends; the exit code is that of a start-up error."""
     os.environ.update(_ENVIRONMENT)  # before numpy is imported; ours to write, and never read
-    _keep_memory()
+    keep_memory()
     source, sink = _take_streams()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the parent, which decides
     faulthandler.enable()
@@ -104,8 +104,8 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     return source, sink
 
 
-def _keep_memory() -> None:
-    """Set M_MMAP_THRESHOLD and M_TRIM_THRESHOLD, where the C library is one that has them."""
+def keep_memory() -> None:
+    """Keep freed memory for the next arrays, where the C library can be told to."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # musl, macOS, Windows
         mallopt = ctypes.CDLL(None).mallopt
         for option, value in _MALLOC.items():

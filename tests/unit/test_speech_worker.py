@@ -9,8 +9,8 @@ import pytest
 PROGRAM = """
 import resource
 import numpy as np
-from loudr_core.speech import worker
-worker._keep_memory()
+from loudr_core.speech.worker import keep_memory
+keep_memory()
 
 def make_take():
     return [np.ones(40_000, np.float32) for _ in range(12)]
