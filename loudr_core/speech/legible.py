@@ -14,7 +14,7 @@ MOST_FOREIGN = 0.2
 
 _FIGURES_UNREAD = {"bluetts": frozenset({"he", "ru", "yi"})}
 """Languages of an engine whose front ends read letters only."""
-_FIGURES = re.compile(r"\d(?:[\d.,:/]*\d)?")
+_FIGURES = re.compile(r"\d(?:[\d.,:/]*\d)?|[¼-¾⅐-⅞²³¹⁰-₉]")
 _LATIN_ONLY = frozenset({"embedded", "koko"})
 
 

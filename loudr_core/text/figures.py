@@ -11,6 +11,7 @@ from typing import Final
 from loudr_core.text.draft import Draft
 from loudr_core.text.foreign import cardinal, decimal, knows_language, minus, year
 from loudr_core.text.ordinals import expand_ordinals
+from loudr_core.text.shares import expand_shares
 
 __all__ = ["expand_numbers"]
 
@@ -29,7 +30,7 @@ _PERCENT: Final = {
     "pt": "por cento", "sv": "procent",
 }  # fmt: skip
 _RUSSIAN_PERCENT: Final = ("процент", "процента", "процентов")
-_FIGURES: Final = re.compile(r"\d")
+_FIGURES: Final = re.compile(r"[\d½⅓⅔¼¾]")
 _SIGN: Final = re.compile(r"(?<=\d)\s*%")
 _LAST_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?\Z")
 _TIME: Final = re.compile(
@@ -41,8 +42,8 @@ _TIME: Final = re.compile(
 def expand_numbers(draft: Draft, language: str) -> None:
     """Rewrite numbers as words of a language.
 
-    Percentages, ordinals, times, negative numbers, decimals and whole numbers, thousands grouped by
-    the convention of the language.
+    Percentages, ordinals, simple fractions, times, negative numbers, decimals and whole numbers,
+    thousands grouped by the convention of the language.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ def expand_numbers(draft: Draft, language: str) -> None:
         return
     draft.rewrite("percent", _SIGN, lambda match: _percent(match, language))
     expand_ordinals(draft, language)
+    expand_shares(draft, language)
     draft.rewrite("time", _TIME, lambda match: _time(match, language))
     word = minus(language)
     if word is not None:

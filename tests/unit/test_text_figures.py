@@ -77,6 +77,13 @@ def spoken(language: str, text: str) -> str:
         ("ru", "1 %, 22%", "один процент, двадцать два процента"),
         ("ru", "5 %, 11 %", "пять процентов, одиннадцать процентов"),
         ("ru", "3,5 %", "три целых пять десятых процента"),
+        # simple fractions
+        ("de", "½ Liter, 3½ und 3 1/2", "ein halb Liter, drei und ein halb und drei und ein halb"),
+        ("es", "2/3 de 1¼", "dos tercios de uno y un cuarto"),
+        ("fr", "les 3/4", "les trois quarts"),
+        ("he", "3½", "שלוש וחצי"),
+        ("ru", "¾ года", "три четверти года"),
+        ("ru", "1990-е и 90-е", "тысяча девятьсот девяностые и девяностые"),
         # one by one
         ("de", "007", "null null sieben"),
     ],
@@ -94,6 +101,7 @@ def test_a_language_has_its_own_convention(language: str, text: str, wanted: str
         ("ru", "5-летний"),
         ("ru", "в 5-х рядах"),  # an ending of several cases
         ("fr", "4er"),
+        ("es", "0º"),
         ("de", "A7"),
         ("yi", "1984"),
         ("xx", "1984"),
@@ -132,7 +140,8 @@ def test_years_have_hundreds_in_some_languages() -> None:
 
 PIECES = st.sampled_from(
     ["3", "-7", "−2", "1.234", "3,50", "10 000", "1,234.5", "12:30", "50 %", "3º", "2ª", "1er",
-     "5-й", "25-го", "5-летний", "3. Mai", "am 3. Mai", "007", "1984", "1914–1918", "½", "§ 5",
+     "5-й", "25-го", "5-летний", "3. Mai", "am 3. Mai", "007", "1984", "1914–1918", "½", "2¾", "2/3",
+     "1/2/3", "§ 5", "0º", "90-е",
      "№7", "wort", "слово", "מילה", ".", ",", "(", ")", "—", "'", "10'000", "3:e", "21e", "Uhr"]
 )  # fmt: skip
 

@@ -113,7 +113,7 @@ class BlueReader:
             raise SynthesisError("the engine reads no text: give phonemes with the segment")
         if language in ESPEAK_VOICES:
             return self._read_espeak(text, language)
-        if any(map(str.isdigit, text)):
+        if any(map(str.isnumeric, text)):
             raise SynthesisError(
                 f"figures in {language!r} cannot be read: spell them, or give phonemes"
             )
