@@ -170,7 +170,14 @@ class PruneRequest(_Form):
         default=14,
         ge=1,
         le=3_650,
-        description="Audio that no plan names goes when it is older than this.",
+        description="Audio that no plan names, and shards, go when they are older than this.",
+    )
+    plans_older_than_days: float = Field(
+        default=90,
+        ge=1,
+        le=3_650,
+        description="Plans that were never rendered to the end, not even in part, go when nothing "
+        "was written for them for so long; and so do entries of the drop folder's ledger.",
     )
     runs_older_than_days: float = Field(
         default=30,

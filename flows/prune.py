@@ -38,11 +38,20 @@ _PAGE = 200
 def prune(request: PruneRequest) -> Any:
     """Remove unreferenced audio by age and records of old runs; say what went."""
     store = open_settings_store(load(store=request.store))
-    went = prune_store(store, older_than_days=request.older_than_days, dry_run=request.dry_run)
+    went = prune_store(
+        store,
+        older_than_days=request.older_than_days,
+        plans_older_than_days=request.plans_older_than_days,
+        dry_run=request.dry_run,
+    )
     runs = prune_runs(older_than_days=request.runs_older_than_days, dry_run=request.dry_run)
     report = {"store": went.as_dict(), "runs": runs}
     verb = "would go" if request.dry_run else "went"
-    line = f"{went.objects} objects of {went.n_bytes / 1e6:.1f} MB and {runs} runs {verb}"
+    line = (
+        f"{went.objects} objects, {went.leftovers} left behind by shards, the ledger and "
+        f"{len(went.plans)} unfinished plans, {went.n_bytes / 1e6:.1f} MB in all, and {runs} runs "
+        f"{verb}"
+    )
     logger.info("%s", line)
     try:
         create_markdown_artifact(key="prune", markdown=f"{line}.\n")

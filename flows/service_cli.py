@@ -169,6 +169,14 @@ def prune(
         float,
         typer.Option(min=1, max=3650, help="Audio that no plan names goes when older than this."),
     ] = 14.0,
+    plans_older_than_days: Annotated[
+        float,
+        typer.Option(
+            min=1,
+            max=3650,
+            help="Plans that were never rendered to the end, and left for so long.",
+        ),
+    ] = 90.0,
     runs_older_than_days: Annotated[
         float,
         typer.Option(
@@ -185,6 +193,7 @@ def prune(
     command.run(
         _settings(None, None, store),
         older_than_days=older_than_days,
+        plans_older_than_days=plans_older_than_days,
         runs_older_than_days=runs_older_than_days,
         dry_run=dry_run,
         json_out=json,

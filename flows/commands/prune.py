@@ -17,13 +17,19 @@ def run(
     settings: Settings,
     *,
     older_than_days: float,
+    plans_older_than_days: float,
     runs_older_than_days: float,
     dry_run: bool,
     json_out: bool,
 ) -> None:
     """Prune the store; and the runs' records, when `PREFECT_API_URL` names a server."""
     store = open_settings_store(settings)
-    went = prune_store(store, older_than_days=older_than_days, dry_run=dry_run)
+    went = prune_store(
+        store,
+        older_than_days=older_than_days,
+        plans_older_than_days=plans_older_than_days,
+        dry_run=dry_run,
+    )
     runs = _runs(settings, runs_older_than_days, dry_run=dry_run)
     if json_out:
         print_json({"store": went.as_dict(), "runs": runs})
@@ -45,7 +51,12 @@ def _runs(settings: Settings, older_than_days: float, *, dry_run: bool) -> int |
 
 def _show(went: PruneReport, runs: int | None) -> None:
     verb = "would go" if went.dry_run else "went"
-    results.print(f"{counted(went.objects, 'object')} {verb}, {went.n_bytes / 1e6:.1f} MB")
+    results.print(
+        f"{counted(went.objects, 'object')} and {went.leftovers} left behind {verb}, "
+        f"{went.n_bytes / 1e6:.1f} MB"
+    )
+    for name in went.plans:
+        results.print(f"unfinished and long untouched: {name} {verb}", markup=False)
     results.print(f"{went.kept} are named by plans, {went.young} are not and not old enough yet")
     if went.unlisted:
         results.print(

@@ -1,4 +1,4 @@
-"""Remove from a store what no plan names, when it is old.
+"""Remove from a store what no plan names, and what was begun and left, when it is old.
 
 A plan may be written while we look, and find an old take that nobody named until then. So the
 objects are listed first and the plans read after that; before each batch is removed the plans are
@@ -6,11 +6,12 @@ looked at again, and read anew when there is another one.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from loudr_core.jobs.reachable import Reachable, reachable
+from loudr_core.jobs.stale import Leftovers, find_leftovers, is_left
 from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore, StoredObject
 
@@ -19,6 +20,8 @@ __all__ = ["PruneReport", "prune_store"]
 _FOLDERS = ("audio/", "choice/", "aac/")
 _BATCH = 500
 _DAY_S = 86_400.0
+_SHARDS_DAYS = 7.0
+"""The least for shards: a render may wait some days for workers, and writes nothing meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,14 @@ class PruneReport:
 
     Parameters
     ----------
-    objects, n_bytes : int
+    objects : int
         Takes, choices and encoded pieces that went.
+    plans : tuple of str
+        Plans that came to nothing and went.
+    leftovers : int
+        Objects that went with those plans, of old shards and of the ledger.
+    n_bytes : int
+        Of all that went.
     kept : int
         That plans name.
     young : int
@@ -39,6 +48,8 @@ class PruneReport:
     """
 
     objects: int
+    plans: tuple[str, ...]
+    leftovers: int
     n_bytes: int
     kept: int
     young: int
@@ -50,13 +61,22 @@ class PruneReport:
         return asdict(self)
 
 
-def prune_store(store: ObjectStore, *, older_than_days: float, dry_run: bool) -> PruneReport:
-    """Remove takes, choices and encoded pieces that no plan names.
+def prune_store(
+    store: ObjectStore,
+    *,
+    older_than_days: float,
+    plans_older_than_days: float = 90.0,
+    dry_run: bool,
+) -> PruneReport:
+    """Remove takes, choices and encoded pieces that no plan names, and what was begun and left.
 
     Parameters
     ----------
     older_than_days : float
-        By the store's clock.
+        Of what no plan names, and of shards, which stay a week at least; by the store's clock.
+    plans_older_than_days : float
+        Of plans that were never rendered to the end, not even in part, and of the ledger's entries,
+        since anything was written for them. What such a plan alone names may go with it.
     dry_run : bool
         Only count.
 
@@ -65,22 +85,71 @@ def prune_store(store: ObjectStore, *, older_than_days: float, dry_run: bool) ->
     StoreError
         What a plan needs cannot be told; nothing is removed then.
     """
-    before = store.now_s() - _DAY_S * older_than_days
+    now = store.now_s()
+    before = now - _DAY_S * older_than_days
+    plans_before = now - _DAY_S * plans_older_than_days
     entries = [entry for folder in _FOLDERS for entry in store.entries(folder)]
     choices = [entry.key for entry in entries if entry.key.startswith("choice/")]
+    shards_before = min(before, now - _DAY_S * _SHARDS_DAYS)
+    left = find_leftovers(store, before_s=shards_before, plans_before_s=plans_before)
     plans = _Plans(store, choices)
-    named = plans.read()
+    named = plans.read(left.plans)  # before anything goes: it raises where a plan cannot be read
+    gone = [*left.objects, *(each for of_plan in left.plans.values() for each in of_plan)]
+    went = list(left.plans)
+    if not dry_run:
+        went, gone = _remove_leftovers(store, left, plans_before)
+        named = plans.read()
     loose = [entry for entry in entries if not named.names(entry.key)]
     old = [entry for entry in loose if entry.modified_s < before]
-    gone = old if dry_run else list(_remove(store, old, plans))
+    taken = old if dry_run else list(_remove(store, old, plans))
     return PruneReport(
-        objects=len(gone),
-        n_bytes=sum(entry.size for entry in gone),
+        objects=len(taken),
+        plans=tuple(_plan_name(folder) for folder in went),
+        leftovers=len(gone),
+        n_bytes=sum(entry.size for entry in (*taken, *gone)),
         kept=len(entries) - len(loose),
         young=len(loose) - len(old),
         unlisted=tuple(named.unlisted),
         dry_run=dry_run,
     )
+
+
+def _remove_leftovers(
+    store: ObjectStore, left: Leftovers, before_s: float
+) -> tuple[list[str], list[StoredObject]]:
+    """Remove what was left; return the plans and the objects that went."""
+    gone = list(left.objects)
+    _delete(store, gone)
+    went = []
+    for folder in left.plans:
+        found = list(store.entries(f"{folder}/"))
+        if not is_left(folder, found, before_s):
+            continue  # somebody has come back to it meanwhile
+        # Without its description it is no plan, wherever this is interrupted.
+        store.delete(f"{folder}/plan.json")
+        _delete(store, found)
+        went.append(folder)
+        gone += found
+        gone += _remove_source(store, folder.rpartition("/plans/")[0])
+    return went, gone
+
+
+def _remove_source(store: ObjectStore, book: str) -> list[StoredObject]:
+    """Remove the copy of a book of which nothing else is left."""
+    found = list(store.entries(f"{book}/"))
+    if any(not entry.key.startswith(f"{book}/source.") for entry in found):
+        return []
+    _delete(store, found)
+    return found
+
+
+def _delete(store: ObjectStore, entries: Iterable[StoredObject]) -> None:
+    list(in_lanes(store, lambda entry: store.delete(entry.key), list(entries)))
+
+
+def _plan_name(folder: str) -> str:
+    _, book_id, _, plan_id = folder.split("/")
+    return f"{book_id} {plan_id}"
 
 
 def _remove(
@@ -91,7 +160,7 @@ def _remove(
     for start in range(0, len(ranked), _BATCH):
         named = plans.read()
         batch = [e for e in ranked[start : start + _BATCH] if not named.names(e.key)]
-        list(in_lanes(store, lambda entry: store.delete(entry.key), batch))
+        _delete(store, batch)
         yield from batch
 
 
@@ -101,13 +170,13 @@ class _Plans:
     def __init__(self, store: ObjectStore, choices: list[str]) -> None:
         self._store = store
         self._choices = choices
-        self._seen = ""
+        self._seen: tuple[str, Container[str]] | None = None
         self._named = Reachable()
 
-    def read(self) -> Reachable:
-        seen = self._state()
+    def read(self, without: Container[str] = ()) -> Reachable:
+        seen = (self._state(), without)
         if seen != self._seen:
-            self._named = reachable(self._store, choices=self._choices)
+            self._named = reachable(self._store, choices=self._choices, without=without)
             self._seen = seen
         return self._named
 

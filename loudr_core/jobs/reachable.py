@@ -1,14 +1,14 @@
 """Which objects of a store its plans name: takes, choices, encoded pieces."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from loudr_core.errors import StoreError
 from loudr_core.jobs.keys import MAX_ATTEMPTS
 from loudr_core.jobs.orders import make_orders
 from loudr_core.jobs.overrides import read_overrides
-from loudr_core.jobs.plan import Plan, find_books, find_plans, load_plan
+from loudr_core.jobs.plan import Plan, find_books, find_plans, load_plan, plan_folder
 from loudr_core.jobs.table import Job
 from loudr_core.speech.orders import audio_key
 from loudr_core.store.lanes import in_lanes
@@ -51,7 +51,9 @@ class Reachable:
                 return True
 
 
-def reachable(store: ObjectStore, *, choices: Iterable[str]) -> Reachable:
+def reachable(
+    store: ObjectStore, *, choices: Iterable[str], without: Container[str] = ()
+) -> Reachable:
     """Return what the plans of a store name, finished or not.
 
     Parameters
@@ -59,6 +61,8 @@ def reachable(store: ObjectStore, *, choices: Iterable[str]) -> Reachable:
     choices : iterable of str
         Keys of the choices that there are; those of a plan's segments are read, since a choice may
         name a take that no attempt of today does.
+    without : container of str
+        Folders of plans that do not count.
 
     Raises
     ------
@@ -68,6 +72,8 @@ def reachable(store: ObjectStore, *, choices: Iterable[str]) -> Reachable:
     found = Reachable()
     for book_id in find_books(store):
         for plan_id in find_plans(store, book_id):
+            if plan_folder(book_id, plan_id) in without:
+                continue
             loaded = load_plan(store, book_id, plan_id)
             if loaded is not None:
                 _add_plan(found, store, *loaded)
