@@ -45,7 +45,14 @@ def deployed() -> None:
 
 
 def pruned() -> None:
-    prune.run(Settings(), older_than_days=14, runs_older_than_days=30, dry_run=True, json_out=False)
+    prune.run(
+        Settings(),
+        older_than_days=14,
+        plans_older_than_days=90,
+        runs_older_than_days=30,
+        dry_run=True,
+        json_out=False,
+    )
 
 
 @pytest.mark.parametrize("command", [served, deployed, pruned])
@@ -84,7 +91,7 @@ def test_prune_without_a_server_prunes_the_store(
     LocalStore(tmp_path / "home" / "store").put(f"audio/ab/ab{'0' * 62}.flac", b"x")
     pruned()
     said = capsys.readouterr().out
-    assert "0 objects would go, 0.0 MB" in said
+    assert "0 objects and 0 left behind would go, 0.0 MB" in said
     assert "0 are named by plans, 1 are not and not old enough yet" in said
     assert "runs" not in said
 
