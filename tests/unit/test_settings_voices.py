@@ -1,0 +1,151 @@
+"""Voices and casts of a profile: what is left open, and what cannot be meant."""
+
+from pathlib import Path
+
+import pytest
+
+from flows.configuration import load
+from flows.engines import engine_specs, pool_size
+from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.render.planning import resolved
+from loudr_core.settings import CastProfile, Profile, VoiceProfile
+from loudr_core.testing import MemoryStore
+
+CAST = """
+engine = "koko"
+bundle = "models/koko"
+options = { steps = 4 }
+speed = 1.1
+
+[voices.boy]
+voice = "koko:001"
+
+[voices.aunt]
+engine = "loudr1"
+bundle = "models/loudr-1"
+provider = "cuda"
+speed = 0.9
+language = "de"
+
+[[cast]]
+voice = "boy"
+chapters = 2
+
+[[cast]]
+voice = "aunt"
+title = "Letter *"
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> str:
+    path = tmp_path / "cast.toml"
+    path.write_text(CAST, encoding="utf-8")
+    return str(path)
+
+
+def test_a_voice_without_an_engine_has_the_profiles(written: str) -> None:
+    profile = load(written).profile
+    boy, aunt = profile.voice_profile("boy"), profile.voice_profile("aunt")
+    assert (boy.engine, boy.bundle, boy.options) == ("koko", "models/koko", {"steps": 4})
+    assert (boy.voice, boy.speed, boy.provider) == ("koko:001", 1.1, "cpu")
+    assert (aunt.engine, aunt.bundle, aunt.options) == ("loudr1", "models/loudr-1", {})
+    assert (aunt.voice, aunt.speed, aunt.provider) == (None, 0.9, "cuda")
+    assert profile.voice_profile("").engine == "koko"
+
+
+def test_voices_of_one_engine_are_loaded_as_one(written: str) -> None:
+    specs = engine_specs(load(written).profile, MemoryStore())
+    assert list(specs) == ["", "boy", "aunt"]
+    assert specs[""] == specs["boy"] != specs["aunt"]
+    assert specs["aunt"].bundle == str(Path("models/loudr-1").resolve())
+
+
+@pytest.mark.parametrize(
+    ("chapters", "numbers"),
+    [("1-3,7", {1, 2, 3, 7}), (4, {4}), ([2, 5], {2, 5}), ("1, 2", {1, 2})],
+)
+def test_chapters_are_told_in_several_ways(
+    chapters: str | int | list[int], numbers: set[int]
+) -> None:
+    assert CastProfile(voice="a", chapters=chapters).rule().chapters == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[cast]]\nvoice = "x"\n', "give either chapters or a title"),
+        ('[[cast]]\nvoice = "x"\nchapters = 1\ntitle = "y"\n', "give either chapters or a title"),
+        ('[[cast]]\nvoice = "x"\nchapters = "3-1"\n', "'3-1' is not a range of chapters"),
+        ('[[cast]]\nvoice = "x"\nchapters = [0]\n', "'0' is not a range of chapters"),
+        ('[[cast]]\nchapters = 1\n', "cast.0.voice"),
+        ('[voices."A B"]\n', "voices.A B"),
+        ('[voices.a__b]\n', "voices.a__b"),
+        ('[voices.a]\nlanguage = "no language at all"\n', "no language: give a tag"),
+        ('[voices.a]\nspeed = 9\n', "voices.a.speed"),
+        ('[voices.a]\nbook_seed = 1\n', "unknown setting voices.a.book_seed"),
+        ('[output]\nsample_rate_hz = 48000\n', "output.sample_rate_hz = 48000"),
+    ],
+)  # fmt: skip
+def test_a_wrong_setting_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "wrong.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(str(path))
+    assert said in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [
+        (Profile(cast=(CastProfile(voice="tom", chapters=1),)),
+         "[[cast]] chapters 1: no voice 'tom' in [voices], which has none"),
+        (Profile(voices={"tom": VoiceProfile()}), "[voices.tom] speaks no chapter"),
+    ],
+)  # fmt: skip
+def test_rules_and_voices_belong_together(profile: Profile, said: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        engine_specs(profile, MemoryStore())
+    assert said in caught.value.message
+
+
+def test_the_front_end_of_a_voice_is_looked_at_too() -> None:
+    profile = Profile(
+        voices={"aunt": VoiceProfile(engine="loudr1", options={"text_funnel": "loudkit"})},
+        cast=(CastProfile(voice="aunt", chapters=1),),
+    )
+    profile.text_options(max_characters=9, target_characters=9)
+    with pytest.raises(ConfigError, match="text_funnel 'loudkit' makes spoken words itself"):
+        profile.text_options(max_characters=9, target_characters=9, name="aunt")
+
+
+def test_a_worker_says_where_its_models_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOUDR_VOICES__AUNT__BUNDLE", "/models/loudr-1")
+    assert load().voices["aunt"].bundle == "/models/loudr-1"
+
+
+def test_processes_are_as_many_as_the_largest_engine_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Memory:
+        available = 6 * 2**30
+
+    monkeypatch.setattr("flows.engines.psutil.virtual_memory", lambda: Memory)
+    cast = (CastProfile(voice="aunt", chapters=1),)
+    large = VoiceProfile(engine="loudr1")
+    alone = load(workers=3)
+    mixed = alone.model_copy(update={"voices": {"aunt": large}, "cast": cast})
+    assert pool_size(alone) == 3
+    assert pool_size(mixed) == 1
+    Memory.available = 2**30
+    with pytest.raises(DeviceError, match="an engine process needs"):
+        pool_size(mixed)
+
+
+def test_a_profile_without_a_cast_is_what_it_was() -> None:
+    """Plans are called by their profile: new settings that say nothing must not rename them."""
+    speaker = type("Speaker", (), {"voice": "heart"})()
+    said = resolved(Profile(), speaker)
+    assert not {"voices", "cast", "pronunciations"} & set(said)
+    assert set(said["output"]) == {"bit_rate", "lead_in_ms"}
