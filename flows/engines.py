@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -15,7 +17,10 @@ from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import worker_count
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["engine_spec", "engine_specs", "pool_size"]
+if TYPE_CHECKING:
+    from flows.shard_request import ShardRequest
+
+__all__ = ["engine_spec", "engine_specs", "pool_size", "spec_here"]
 
 
 def pool_size(settings: Settings) -> int:
@@ -64,3 +69,18 @@ def engine_specs(profile: Profile, store: ObjectStore) -> Mapping[str, EngineSpe
     """
     profile.cast_rules()
     return {name: engine_spec(profile, store, name) for name in ("", *profile.voices)}
+
+
+def spec_here(request: ShardRequest, settings: Settings) -> EngineSpec:
+    """Return what a shard needs loaded on this machine, where the model's folder may be another.
+
+    What is said for the book's own engine is not said for that of another voice.
+    """
+    spec, name = request.spec, request.engine.voice
+    bundle = settings.bundle
+    if name:
+        own = settings.voices.get(name)
+        bundle = own.bundle if own is not None else None
+    if spec.bundle is None or bundle is None:
+        return spec
+    return replace(spec, bundle=bundle)

@@ -5,13 +5,14 @@ so it may be killed at any moment, and may run anywhere that the store can be re
 """
 
 import logging
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from prefect import flow, runtime
 
 from flows import metrics
-from flows.configuration import Settings, load
+from flows.configuration import load
+from flows.engines import spec_here
 from flows.opening import hang_limits
 from flows.shard_request import ShardRequest
 from loudr_core.errors import BundleError, LoudrError
@@ -19,7 +20,7 @@ from loudr_core.jobs.choices import split_finished
 from loudr_core.render.progress import Progress
 from loudr_core.render.shard import found_outcome, run_order, speak_shard
 from loudr_core.render.shard_files import Journal, read_orders, write_info
-from loudr_core.speech.wire import EngineInfo, EngineSpec
+from loudr_core.speech.wire import EngineInfo
 from loudr_core.speech.workers import EnginePool
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
@@ -70,7 +71,7 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
             journal.flush()
             return {"number": request.shard, "segments": len(orders), "reused": len(orders)}
     size = settings.workers or 1
-    spec = _here(request.spec, settings, request.engine.voice)
+    spec = spec_here(request, settings)
     logs = settings.home.expanduser() / "logs"
     with EnginePool(spec, size=size, log_dir=logs, **hang_limits(settings)) as pool:
         info = pool.info()
@@ -90,18 +91,6 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
             progress=counted.progress,
         )
     return asdict(result)
-
-
-def _here(spec: EngineSpec, settings: Settings, voice: str) -> EngineSpec:
-    """Return what to load on this machine, where the model's folder may be another.
-
-    What is said for the book's own engine is not said for that of another voice.
-    """
-    own = settings.voices.get(voice)
-    bundle = settings.bundle if not voice else own.bundle if own is not None else None
-    if spec.bundle is None or bundle is None:
-        return spec
-    return replace(spec, bundle=bundle)
 
 
 def _accept(request: ShardRequest, info: EngineInfo, store: ObjectStore) -> None:

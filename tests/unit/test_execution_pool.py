@@ -352,3 +352,33 @@ def test_orders_belong_to_a_book(start: Callable[..., Any]) -> None:
     book.close()
     with pytest.raises(ValueError, match="closed"):
         book.submit(order(1))
+
+
+def test_a_shard_is_of_one_engine_of_the_cast() -> None:
+    """Two voices of one engine share runs; another engine's are asked for by its own voice."""
+    other = replace(SPEC, engine="koko", bundle="/models/koko")
+    store = MemoryStore()
+    write_info(store, SPEC, INFO)
+    write_info(store, other, replace(INFO, name="koko", fingerprint="k" * 64))
+    machines = Machines(store, lambda request: None)
+    terms = Terms(rule=RULE, shard_audio_s=50.0, poll_s=0.02)
+    voices = {"aunt": type("Voice", (), {"fingerprint": "k" * 64})}
+    plan: Any = type("Cast", (Plan,), {"voices": voices})()
+    specs = {"": SPEC, "boy": SPEC, "aunt": other}
+    with ShardPool(specs, store, runs=machines, terms=terms) as pool:
+        book = pool.for_book()
+        assert book.part("boy") is book.part("")
+        assert book.part("aunt").info(20).name == "koko"
+        assert book.part("").info(20).name == "fake"
+        book.attach(lambda: plan, threading.Event())
+        speaks = ["", "aunt", "boy", "aunt"]
+        futures = {}
+        for number in range(40):
+            given = order(number)
+            futures[given.id] = book.part(speaks[number % 4]).submit(given)
+        assert len(results(futures)) == 40
+    assert set(machines.spoken.values()) == {1}
+    asked = {(r.engine.engine, r.engine.bundle, r.engine.voice, r.fingerprint[0])
+             for r in machines.requests}  # fmt: skip
+    assert asked == {("fake", None, "", "f"), ("koko", "/models/koko", "aunt", "k")}
+    assert len(machines.requests) == 4

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from flows.configuration import load
+from flows.engines import spec_here
 from flows.shard_request import ShardRequest
 
 GOOD: dict[str, Any] = {
@@ -54,3 +56,24 @@ def test_without_a_book_an_engine_is_described() -> None:
 def test_what_makes_no_sense_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         ShardRequest.model_validate({**GOOD, **change})
+
+
+@pytest.mark.parametrize(
+    ("voice", "variables", "bundle"),
+    [
+        ("", {}, "/models/loudr-1"),
+        ("", {"LOUDR_BUNDLE": "/here"}, "/here"),
+        ("", {"LOUDR_VOICES__AUNT__BUNDLE": "/there"}, "/models/loudr-1"),
+        ("aunt", {"LOUDR_BUNDLE": "/here"}, "/models/loudr-1"),
+        ("aunt", {"LOUDR_VOICES__AUNT__BUNDLE": "/there", "LOUDR_BUNDLE": "/here"}, "/there"),
+    ],
+)
+def test_a_worker_knows_where_its_models_lie(
+    voice: str, variables: dict[str, str], bundle: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    request = ShardRequest.model_validate({**GOOD, "engine": {**GOOD["engine"], "voice": voice}})
+    assert spec_here(request, load()).bundle == bundle
+    bare = ShardRequest.model_validate({**GOOD, "engine": {"engine": "embedded"}})
+    assert spec_here(bare, load()).bundle is None, "an engine without a model has none here either"
