@@ -9,10 +9,10 @@ from uuid import UUID
 
 from flows.importing import PREFECT
 from flows.shard_request import ShardRequest
-from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.errors import ConfigError, DeviceError, LoudrError
 from loudr_core.render.reconcile import RunPhase
 
-__all__ = ["PrefectRuns", "RunView", "ShardRuns", "Unreachable"]
+__all__ = ["PrefectRuns", "RunView", "ShardRuns", "Unreachable", "as_loudr_error"]
 
 logger = logging.getLogger(__name__)
 
@@ -139,6 +139,16 @@ class PrefectRuns:
             self._id = found.id
             self._work_pool = found.work_pool_name or ""
         return self._id
+
+
+def as_loudr_error(error: Exception) -> LoudrError:
+    """Return what a person is told when giving shards out failed."""
+    if isinstance(error, LoudrError):
+        return error
+    if isinstance(error, Unreachable):
+        return DeviceError(f"{error}: see that it runs, and that PREFECT_API_URL names it")
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return DeviceError(f"shards could not be given to workers ({reason})")
 
 
 def _view(state: Any) -> RunView:

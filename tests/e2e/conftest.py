@@ -21,6 +21,8 @@ from loudr_core.jobs.table import Job, read_jobs, read_row_keys
 
 ROOT = Path(__file__).parents[2]
 LOUDR = Path(sysconfig.get_path("scripts")) / "loudr"
+SERVER, ENGINE = "flows.api_server_child", "loudr_core.speech.worker"
+"""What the commands of the API server and of engine processes are told by."""
 LIMIT_S = 240.0
 """Longest time for one command; several times what it takes on two busy cores."""
 
@@ -46,12 +48,16 @@ class Command:
 
     process: "subprocess.Popen[str]"
     family: set[psutil.Process] = field(default_factory=set)
+    kinds: set[str] = field(default_factory=set)
+    """Which of loudr's own programs were among them."""
 
     def watch(self) -> None:
         """Remember which processes belong to it now."""
         try:
             main = psutil.Process(self.process.pid)
             self.family |= {main, *main.children(recursive=True)}
+            words = {word for each in self.family for word in each.cmdline()}
+            self.kinds |= {SERVER, ENGINE} & words
         except psutil.NoSuchProcess:
             pass
 

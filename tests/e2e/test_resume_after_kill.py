@@ -82,7 +82,8 @@ def test_killed_three_times_it_is_the_same_book(
         run.until(true)
         run.watch()
         run.kill()
-        assert len(run.family) >= 3, "the command, and two engine processes at least"
+        assert run.kinds == {"flows.api_server_child", "loudr_core.speech.worker"}
+        assert len(run.family) >= 4, "the command, its server and two engine processes"
         assert run.left() == []
         run.process.communicate()
         takes = store.takes
@@ -138,6 +139,24 @@ def test_killed_three_times_it_is_the_same_book(
     assert whole["segments"]["rendered"] == total
     assert whole["pcm_sha256"] == last["pcm_sha256"]
     assert sha256(tmp_path / "whole" / "Tones.m4b") == sha256(file)
+
+
+def test_killed_while_its_processes_start_nothing_is_left(
+    loudr: Any, tone_book: Callable[..., Path], tmp_path: Path
+) -> None:
+    """The engines have not loaded, and the server does not answer: they leave all the same."""
+    run = loudr.start(
+        "render", tone_book(chapters=1), "-o", tmp_path / "out", "--store", tmp_path / "store"
+    )
+
+    def all_there() -> bool:
+        run.watch()
+        return len(run.family) >= 4 and len(run.kinds) == 2
+
+    run.until(all_there)
+    run.kill()
+    assert run.left() == []
+    run.process.communicate()
 
 
 @pytest.mark.parametrize("executor", ["inline", "local"])

@@ -156,6 +156,8 @@ def test_it_serves_stops_and_is_killed(
     few = len(list(takes.rglob("*.flac")))
     again.until(lambda: len(list(takes.rglob("*.flac"))) > few + 3, 120)
     family = again.family()
+    words = {word for each in family for word in each.cmdline()}
+    assert {"flows.api_server_child", "loudr_core.speech.worker"} <= words
     os.kill(again.process.pid, signal.SIGKILL)
     again.process.wait()
     _, alive = psutil.wait_procs(family, timeout=10)

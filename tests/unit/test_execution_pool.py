@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.execution import pool as module
+from flows.execution import book_pool as module
 from flows.execution.campaign import Terms
 from flows.execution.pool import ShardPool
 from flows.execution.shard_runs import RunView, Unreachable
