@@ -6,10 +6,15 @@ import pytest
 
 from flows.configuration import load
 from flows.engines import engine_specs, pool_size
+from loudr_core.book.read import read_book
 from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.jobs.casting import cast_voice, check_cast
 from loudr_core.render.planning import resolved
 from loudr_core.settings import CastProfile, Profile, VoiceProfile
 from loudr_core.testing import MemoryStore
+from loudr_core.text.segment import segment_book
+
+ROOT = Path(__file__).parents[2]
 
 CAST = """
 engine = "koko"
@@ -149,3 +154,24 @@ def test_a_profile_without_a_cast_is_what_it_was() -> None:
     said = resolved(Profile(), speaker)
     assert not {"voices", "cast", "pronunciations"} & set(said)
     assert set(said["output"]) == {"bit_rate", "lead_in_ms"}
+
+
+def test_the_example_fits_the_sample_book() -> None:
+    profile = load(str(ROOT / "examples" / "mixed.toml")).profile
+    book = read_book(ROOT / "examples" / "the-lamp-at-skerry-head.epub")
+    options = profile.text_options(max_characters=400, target_characters=200)
+    chapters = segment_book(book, options).chapters
+    rules = profile.cast_rules()
+    check_cast(rules, chapters)
+    cast = {each.number: cast_voice(rules, each.number, each.title) for each in chapters}
+    assert {number: name for number, name in cast.items() if name} == {
+        4: "keeper", 5: "keeper", 7: "boat",
+    }  # fmt: skip
+
+
+def test_the_readme_shows_a_cast_that_loads(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = readme.partition("## Several voices")[2].partition("```toml\n")[2].partition("```")[0]
+    path = tmp_path / "shown.toml"
+    path.write_text(shown, encoding="utf-8")
+    assert {rule.voice for rule in load(str(path)).profile.cast_rules()} == {"keeper", "boat"}
