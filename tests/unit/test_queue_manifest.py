@@ -213,6 +213,8 @@ def test_a_sidecar_says_how_a_book_is_read() -> None:
         chapters="1-2",
         settings={"voice": "high", "lexicon": {"Leigh": "lee"}},
     )
+    said = read_sidecar('[pronunciations]\nLeigh = "liː"\n'.encode(), name="a.toml")
+    assert said.settings == {"pronunciations": {"Leigh": "liː"}}
     assert read_sidecar(None, name="a.toml") == Sidecar()
 
 
