@@ -76,7 +76,12 @@ def render_ticket(request: DroppedRequest, watched: ObjectStore, ledger: Ledger)
     except QualityError as error:
         outcome = Outcome(state="failed", reason=error.message)
     first = ledger.finish(ticket.id, outcome.as_dict())
-    if first and outcome.state != "superseded" and ticket_of(watched, ticket.key) == ticket:
+    if not first:
+        return outcome
+    now = ticket_of(watched, ticket.key)
+    # Of a book that was taken away too, or "queued" would stand there for ever; another version of
+    # it has a word of its own.
+    if now is None or (now == ticket and outcome.state != "superseded"):
         write_status(watched, ticket, outcome)
     return outcome
 

@@ -32,6 +32,14 @@ def _zone(name: str) -> str:
     return name
 
 
+def _pool(name: str) -> str:
+    if not name or set(name) & set("/%&<>"):
+        raise typer.BadParameter(
+            f"{name!r} is no name of a pool: it is empty or has one of / % & < >"
+        )
+    return name
+
+
 @contextmanager
 def _as_usage() -> Iterator[None]:
     try:
@@ -140,7 +148,8 @@ def deploy(
     voice: Voice = None,
     store: Store = None,
     pool: Annotated[
-        str, typer.Option("--pool", help="Process work pool, made when missing.")
+        str,
+        typer.Option("--pool", callback=_pool, help="Process work pool, made when missing."),
     ] = "loudr",
     json: Json = False,
 ) -> None:

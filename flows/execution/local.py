@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 _DRAIN_S = 20.0
 _HAND_OVER_S = 5.0
+_ANSWER_BYTES = 1024
 _ASK_S = 10.0
 _OWN_RETRIES = "2"
 """Calls again, within 6 s, for a server on this machine that was never far away."""
@@ -142,10 +143,15 @@ def require_server(url: str) -> None:
     Raises
     ------
     DeviceError
-        Nothing answers.
+        Nothing answers, or something else.
     """
     try:
-        urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=_ASK_S).close()
+        with urllib.request.urlopen(f"{url.rstrip('/')}/health", timeout=_ASK_S) as answer:
+            healthy = answer.read(_ANSWER_BYTES).strip() == b"true"
+        if not healthy:  # the page of the UI, or somebody else's server
+            raise DeviceError(
+                f"what answers at {url} is no Prefect API: PREFECT_API_URL ends in /api", url=url
+            )
     except urllib.error.HTTPError as error:
         error.close()  # it answers, if only to those whom it knows
     except (OSError, ValueError) as error:

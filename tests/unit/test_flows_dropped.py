@@ -173,6 +173,7 @@ def test_a_book_that_changes_meanwhile(studio: FakeStudio) -> None:
     assert status(watched) == {}
     watched.delete("a.md")
     assert render_ticket(request_for(taken_again(new)), watched, ledger).state == "superseded"
+    assert status(watched)["state"] == "superseded", "it does not stay queued for ever"
 
 
 def taken_again(ticket: Ticket) -> Ticket:

@@ -2,8 +2,10 @@
 
 import errno
 import http.server
+import io
 import os
 import threading
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,6 +101,15 @@ def answering() -> Iterator[str]:
 def test_a_server_that_answers_at_all_is_there(answering: str) -> None:
     require_server(answering)
     require_server(answering + "/")
+
+
+def test_a_page_is_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The UI answers any path below the server's address with its page."""
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<!doctype html>"))
+    with pytest.raises(DeviceError, match="no Prefect API: PREFECT_API_URL ends in /api"):
+        require_server("http://127.0.0.1:4200")
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"true"))
+    require_server("http://127.0.0.1:4200/api")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/api", "nonsense", "http://[::1:4200/api"])

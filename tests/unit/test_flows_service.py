@@ -156,6 +156,13 @@ def test_an_option_that_cannot_be_meant_is_wrong_usage(
     assert said in done.output
 
 
+@pytest.mark.parametrize("name", ["", "a/b", "50%", "<x>"])
+def test_a_name_that_no_pool_can_have(name: str) -> None:
+    done = CliRunner().invoke(app, ["deploy", "--pool", name])
+    assert done.exit_code == 2
+    assert "is no name of a pool" in done.output
+
+
 def test_one_serve_in_a_home(tmp_path: Path) -> None:
     with only_one(tmp_path) as seat:
         assert seat.killed_at == ""
