@@ -174,6 +174,8 @@ def _listed(name: str, n_bytes: int, read: Callable[[], bytes | None]) -> Listed
         return Listed(name=name, entry=None, fault=error.message)
     except OSError as error:
         return Listed(name=name, entry=None, fault=f"cannot read it: {error.strerror or error}")
+    except ValueError:  # a bucket holds keys that are no paths
+        return Listed(name=printable(name), entry=None, fault="cannot read it: rename it")
 
 
 def _is_manifest(name: str) -> bool:

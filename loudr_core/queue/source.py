@@ -49,6 +49,8 @@ def local_file(source: str, folder: Path, *, base: Path | None = None) -> Path:
     prefix, _, name = address.prefix.rpartition("/")
     if not name:
         raise BookError(f"{source} is a bucket, not a book", path=source)
+    if "\\" in name or "\0" in name:
+        raise BookError(f"{source}: a book's name holds no backslash: rename it", path=source)
     parent = S3Address(
         bucket=address.bucket,
         prefix=prefix,

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,9 +106,13 @@ def test_manifests_of_a_bucket(bucket: str) -> None:
     store = open_store(f"s3://{bucket}/books")
     store.put("b.toml", b'source = "s3://x/b.epub"')
     store.put("a.toml", b"[[")
+    for odd in ("/c.toml", "d\\e.toml"):  # as other programs may name an object
+        boto3.client("s3").put_object(Bucket=bucket, Key=f"books/{odd}", Body=b"x")
     assert [(book.name, bool(book.fault)) for book in read_manifests(store.url)] == [
+        ("/c.toml", True),
         ("a.toml", True),
         ("b.toml", False),
+        ("d\\e.toml", True),
     ]
 
 
@@ -286,6 +291,8 @@ def test_a_book_is_found_where_it_lies(tmp_path: Path, bucket: str) -> None:
     for strange in ("http://example.org/a.epub", "ftp://x/a.md"):
         with pytest.raises(ConfigError, match="from s3:// only"):
             local_file(strange, tmp_path)
+    with pytest.raises(BookError, match="holds no backslash"):
+        local_file(rf"s3://{bucket}/a\b.md", tmp_path)
     with pytest.raises(BookError, match="is a bucket"):
         local_file(f"s3://{bucket}", tmp_path)
 
