@@ -21,10 +21,11 @@ __all__ = ["LiveRender", "find", "note_run", "recorded", "registered", "result_o
 
 @dataclass(slots=True)
 class LiveRender:
-    """A render, who is told of its stages, and what came of it."""
+    """A render, who is told of its stages and that its flow has begun, and what came of it."""
 
     render: BookRender
     on_stage: Callable[[str], None]
+    on_begin: Callable[[], None] | None = None
     result: RenderResult | None = None
 
 
@@ -34,10 +35,15 @@ _lock = threading.Lock()
 
 
 @contextmanager
-def registered(name: str, render: BookRender, on_stage: Callable[[str], None]) -> Iterator[None]:
+def registered(
+    name: str,
+    render: BookRender,
+    on_stage: Callable[[str], None],
+    on_begin: Callable[[], None] | None = None,
+) -> Iterator[None]:
     """Make a render findable under a name for the length of the block."""
     with _lock:
-        _renders[name] = LiveRender(render, on_stage)
+        _renders[name] = LiveRender(render, on_stage, on_begin)
     try:
         yield
     finally:

@@ -127,6 +127,8 @@ def _opened(request: RenderRequest) -> Iterator[live.LiveRender]:
     """Yield the render that the request names, or one of its own over new engine processes."""
     found = live.find(request.live) if request.live else None
     if found is not None:
+        if found.on_begin is not None:
+            found.on_begin()
         yield found
         return
     refuse_relative(book=request.book, destination=request.dest)

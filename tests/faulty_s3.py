@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 __all__ = ["FaultyS3"]
 
 Rule = Callable[[str, str, int], str]
-_BUSY = (
-    b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code>'
-    b"<Message>Please reduce your request rate.</Message></Error>"
-)
+_REFUSALS = {
+    "refuse": (503, "SlowDown", "Please reduce your request rate."),
+    "expired": (403, "ExpiredToken", "The provided token has expired."),
+    "full": (403, "QuotaExceeded", "The quota of the bucket is exceeded."),
+}
 
 
 class FaultyS3:
@@ -29,10 +30,11 @@ class FaultyS3:
     server : str
         URL of the S3 server.
     rule : callable (method, path, count) -> str
-        Names the fault of a request: "" for none, "refuse" for 503 without asking the server,
-        "cut" for a connection that ends after the server has answered, "half" for one that ends
-        in the middle of the answer's body. `count` is the number of requests before it that had the
-        same method and path.
+        Names the fault of a request: "" for none; "refuse", "expired" or "full" for a no without
+        asking the server, which is busy, knows the caller no more, or has no room; "cut" for a
+        connection that ends after the server has answered, "half" for one that ends in the middle
+        of the answer's body. `count` is the number of requests before it that had the same method
+        and path.
     latency_s : float
         Time that each request takes more.
     """
@@ -88,8 +90,10 @@ class FaultyS3:
         """Answer one request."""
         body = asked.rfile.read(int(asked.headers.get("Content-Length") or 0))
         fault = self.fault_of(asked.command, urlsplit(asked.path).path)
-        if fault == "refuse":
-            _reply(asked, 503, [], _BUSY)
+        if fault in _REFUSALS:
+            status, code, message = _REFUSALS[fault]
+            said = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+            _reply(asked, status, [], f'<?xml version="1.0" encoding="UTF-8"?>{said}'.encode())
             return
         connection = http.client.HTTPConnection(self._to, timeout=60)
         try:

@@ -10,11 +10,12 @@ import contextlib
 import json
 import logging
 import os
+import signal
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,16 @@ class LocalExecution:
     def run(self, render: BookRender, dest: str | Path | None, on_stage: OnStage) -> RenderResult:
         """Return the result of the book."""
         self._imported.join()
-        if self._server is not None:
-            self._server.wait(cancel=render.cancel)
+        try:
+            if self._server is not None:
+                self._server.wait(cancel=render.cancel)
+        except DeviceError as error:
+            logger.warning("%s; this book goes on without it", error.message)
+            return Inline().run(render, dest, on_stage)
         if render.cancel.is_set():
             raise Interrupted
+        from prefect.exceptions import TerminationSignal
+
         from flows.render_book import render_book
         from flows.request import RenderRequest
         from loudr_core.render.planning import StoredPlan
@@ -69,11 +76,13 @@ class LocalExecution:
             report=self._server is None,  # a link has a reader where the server outlives us
             live=name,
         )
-        with live.registered(name, render, on_stage):
+        with live.registered(name, render, on_stage, _stop_as_before()):
             try:
                 render_book(request)
             except (LoudrError, Interrupted):
                 raise
+            except TerminationSignal as error:  # before the flow had begun
+                raise Interrupted from error
             except Exception as error:
                 if (cause := _cause_of(error)) is not None:
                     raise cause from error
@@ -163,6 +172,22 @@ def require_server(url: str) -> None:
         ) from None
 
 
+def _stop_as_before() -> Callable[[], None]:
+    """Return what has SIGTERM do again what it does now.
+
+    A flow in the main thread makes it raise, in the middle of whatever runs there; what stops a
+    render cleanly is set by whoever started it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return lambda: None
+    ours = signal.getsignal(signal.SIGTERM)
+
+    def restore() -> None:
+        signal.signal(signal.SIGTERM, ours)
+
+    return restore
+
+
 def _cause_of(error: BaseException) -> LoudrError | Interrupted | None:
     """Return what ended a run, when a server that could not be told of it hides that."""
     cause: BaseException | None = error
@@ -183,7 +208,7 @@ def _import_flow() -> None:
 
     # The server keeps what these loggers say. A person gets the error itself, in one line, and not
     # the traceback that Prefect writes for a run that failed or was stopped.
-    for name in ("prefect.flow_runs", "prefect.task_runs"):
+    for name in ("prefect.flow_runs", "prefect.task_runs", "prefect.engine"):
         logging.getLogger(name).propagate = False
     contact.quieten()
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sysconfig
@@ -230,6 +231,39 @@ def ask(api: ApiServer) -> Callable[..., Any]:
             return json.load(answer)
 
     return post
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A file system of a few megabytes."""
+
+    path: Path
+
+    def resize(self, mebibytes: float) -> None:
+        """Give it another size."""
+        self._mount("remount,", mebibytes)
+
+    def _mount(self, how: str, mebibytes: float) -> None:
+        size = f"size={round(mebibytes * 1024)}k"
+        done = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", how + size, "tmpfs", self.path],
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            pytest.skip(f"nothing may be mounted here: {done.stderr.strip()}")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
+    """Return a file system of 3 MiB, or skip where none can be mounted."""
+    if not shutil.which("mount"):
+        pytest.skip("there is no mount here")
+    disk = SmallDisk(tmp_path / "disk")
+    disk.path.mkdir()
+    disk._mount("", 3)
+    yield disk
+    subprocess.run(["umount", "--lazy", disk.path], check=True)
 
 
 @pytest.fixture

@@ -159,7 +159,10 @@ def test_killed_while_its_processes_start_nothing_is_left(
     run.process.communicate()
 
 
-@pytest.mark.parametrize("executor", ["inline", "local"])
+@pytest.mark.parametrize(
+    ("executor", "stop"),
+    [("inline", "interrupt"), ("local", "interrupt"), ("inline", "ask"), ("local", "ask")],
+)
 def test_interrupted_it_says_how_to_go_on_and_does(
     loudr: Any,
     inline: Any,
@@ -168,6 +171,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(
     tone_book: Callable[..., Path],
     tmp_path: Path,
     executor: str,
+    stop: str,
     request: pytest.FixtureRequest,
 ) -> None:
     book, out = tone_book(chapters=2, paragraphs=60), tmp_path / "out"
@@ -183,7 +187,7 @@ def test_interrupted_it_says_how_to_go_on_and_does(
         at_work = {"tags": {"all_": ["speak"]}, "state": {"type": {"any_": ["RUNNING"]}}}
         run.until(lambda: ask("task_runs/count", task_runs=at_work) > 0)
     run.watch()
-    run.interrupt()
+    run.interrupt() if stop == "interrupt" else run.process.terminate()
     said = run.finish()
     assert said.code == 130, said.err
     assert "the same command goes on" in said.err

@@ -1,5 +1,6 @@
 """A long render through a store that fails all the time: nothing lost, doubled or condemned."""
 
+import itertools
 import os
 import signal
 import threading
@@ -90,6 +91,66 @@ def test_a_book_through_lost_replies_and_refusals(
         n for (method, path), n in proxy.stored.items() if method == "PUT" and "/p/audio/" in path
     ]
     assert stores == [1] * len(chosen), "a take was written twice"
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        pytest.param(
+            "expired",
+            "credentials for bucket {} have expired (ExpiredToken); renew and run again",
+            id="expired",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "full",
+            "bucket {} is full (QuotaExceeded); raise its quota or remove objects, and run again",
+            id="full",
+            marks=pytest.mark.integration,
+        ),
+    ],
+)
+def test_what_a_bucket_refuses_from_some_moment_on(
+    inline: Any,
+    bucket: str,
+    faulty_s3: Callable[..., Any],
+    tone_book: Callable[..., Path],
+    tmp_path: Path,
+    fault: str,
+    says: str,
+) -> None:
+    """One line that names bucket and cause, again as long as it lasts; then the rest is spoken."""
+    takes = itertools.count()
+    over = threading.Event()
+
+    def rule(method: str, path: str, count: int) -> str:
+        if over.is_set():
+            return ""
+        if method == "PUT" and "/audio/" in path:
+            return fault if next(takes) >= 6 else ""
+        begun = proxy.faults[fault] > 0
+        return fault if begun and (method == "PUT" or fault == "expired") else ""
+
+    proxy = faulty_s3(rule)
+    keys = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
+    plain = inline.with_(LOUDR_TEXT__MERGE_SHORT="false", **keys)
+    book = tone_book(chapters=1, paragraphs=20)
+    store = f"s3://{bucket}/p?endpoint={proxy.url}"
+    command = ("render", book, "--store", store, "-o", tmp_path / "out", "--json")
+    for _ in range(2):
+        said = plain(*command)
+        assert said.code == 9, said.err
+        assert "Traceback" not in said.err
+        assert said.err.splitlines()[-1].endswith(says.format(bucket)), said.err
+        assert proxy.url not in said.err.splitlines()[-1]
+    assert not (tmp_path / "out").exists()
+    there = set(open_store(f"s3://{bucket}/p").list("audio/"))
+    assert len(there) == 6
+
+    over.set()
+    counts = plain(*command).json["segments"]
+    assert counts["failed"] == 0
+    assert counts["rendered"] == counts["total"] - 6, "what was stored is not spoken again"
 
 
 def orders_of(count: int) -> list[Order]:

@@ -123,11 +123,12 @@ def test_worker_count_does_not_move_samples(tmp_path: Path, batch: int) -> None:
     assert len(set(seen[0])) == 25
 
 
-def test_killed_worker_is_replaced_and_nothing_lost(open_pool: Opener) -> None:
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_worker_is_replaced_and_nothing_lost(open_pool: Opener, kind: int) -> None:
     pool = open_pool(size=2, sleep_s=0.02)
     futures = [pool.submit(order(text)) for text in texts(60)]
     futures[3].result(30)
-    os.kill(pool.pids[0], signal.SIGKILL)
+    os.kill(pool.pids[0], kind)
     outcomes = [future.result(60) for future in futures]
     assert {outcome.choice.status for outcome in outcomes} == {"ok"}
     assert pool.stats.restarts == 1
