@@ -133,8 +133,8 @@ def unread_findings(jobs: Sequence[Job], *, unread: frozenset[str]) -> list[Find
         Finding(
             code=UNREADABLE,
             severity="error",
-            message=f"nothing here reads {job.language!r} for {job.engine}: give phonemes with "
-            f"the segment, {_short(job.text)!r}",
+            message=f"nothing here reads {job.language!r} for {job.engine}, so install its front "
+            f"end or give --phonemes: {_short(job.text)!r}",
             where={"segment_id": job.segment_id, "chapter": job.chapter},
         )
         for job in jobs
