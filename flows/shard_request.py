@@ -90,4 +90,5 @@ class ShardRequest(BaseModel):
         """What a person reads in a list of runs."""
         if not self.book_id:
             return f"describe {self.engine.engine}, try {self.attempt}"
-        return f"{self.book_id} shard {self.shard:03d}, try {self.attempt}"
+        engine = f" by {self.engine.engine}" if self.engine.voice else ""
+        return f"{self.book_id} shard {self.shard:03d}{engine}, try {self.attempt}"

@@ -74,6 +74,7 @@ def test_a_worker_knows_where_its_models_lie(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     request = ShardRequest.model_validate({**GOOD, "engine": {**GOOD["engine"], "voice": voice}})
+    assert (" by loudr1," in request.run_name) == bool(voice)
     assert spec_here(request, load()).bundle == bundle
     bare = ShardRequest.model_validate({**GOOD, "engine": {"engine": "embedded"}})
     assert spec_here(bare, load()).bundle is None, "an engine without a model has none here either"
