@@ -1,6 +1,6 @@
 """hibari's voice "heart": words to phonemes by its package, phonemes to samples by its network.
 
-The only importer of hibari. Of its package are used `Hibari(voice, threads=1)`, `phonemize`,
+The only importer of hibari. Of its package are used `Hibari(voice, threads, model)`, `phonemize`,
 `vocab`, `sample_rate` and the files beside it. hibari opens an onnxruntime session of its own; here
 it is let go of and the same network opened through `session`, its last transposing left out, since
 `spectral` wants frames in rows. The samples differ from hibari's in the noise alone, 40 dB under
@@ -26,6 +26,7 @@ __all__ = ["VOICE", "EmbeddedVoice", "voice_facts", "voice_sha256"]
 
 VOICE = "heart"
 _MODEL = "hibari.onnx"
+_SMALLEST = "oov.onnx"
 _ASSETS = (
     _MODEL, "vocab.json", "lexicon_us_gold.json.gz", "lexicon_us_silver.json.gz", "normalize.json",
     "oov.json", "oov.onnx", "tagger.json.gz", "tokenizer_exceptions.json",
@@ -48,7 +49,8 @@ class EmbeddedVoice:
         try:
             from hibari import Hibari
 
-            self._tts = Hibari(VOICE, threads=1)
+            # The session that it opens is not used: so it is one of the smallest network there.
+            self._tts = Hibari(VOICE, threads=1, model=str(_asset_path(_SMALLEST)))
             self._tts.sess = None
             self._ids: dict[str, int] = dict(self._tts.vocab)
             self.sample_rate_hz = int(self._tts.sample_rate)
