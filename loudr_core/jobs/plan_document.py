@@ -161,8 +161,8 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Plan":
-        """Return the plan whose `as_dict` is `data`."""
-        return cls(
+        """Return the plan whose `as_dict` is `data`; ValueError when its voices do not fit."""
+        plan = cls(
             **{
                 **data,
                 "chapters": tuple(PlanChapter(**row) for row in data["chapters"]),
@@ -172,6 +172,9 @@ class Plan:
                 "cast": tuple(PlanVoice(**row) for row in data.get("cast", ())),
             }
         )
+        if absent := {chapter.voice for chapter in plan.chapters} - plan.voices.keys():
+            raise ValueError(f"its cast has no voice {min(absent)!r}")
+        return plan
 
 
 def plan_folder(book_id: str, plan_id: str) -> str:

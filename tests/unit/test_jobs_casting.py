@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from loudr_core.book.model import Book
 from loudr_core.book.read import read_book
-from loudr_core.errors import BookError, BundleError, ConfigError
+from loudr_core.errors import BookError, BundleError, ConfigError, StoreError
 from loudr_core.jobs.casting import (
     CastRule,
     CastVoice,
@@ -252,6 +252,16 @@ def test_a_plan_of_a_cast_comes_back_whole(book: Book) -> None:
         check_fingerprint(plan, "b" * 64, "aunt")
     with pytest.raises(BundleError, match="for its voice 'aunt'"):
         plan_book(book, replace(MIXED, cast={"aunt": cast(fingerprint="b" * 64)}), store)
+
+
+def test_a_plan_whose_voice_is_gone_is_damaged(book: Book) -> None:
+    store = MemoryStore()
+    plan, _ = plan_book(book, MIXED, store)
+    document = json.loads(store.get(f"{plan.folder}/plan.json") or b"")
+    document["cast"] = []
+    store.put(f"{plan.folder}/plan.json", json.dumps(document).encode())
+    with pytest.raises(StoreError, match="is damaged .its cast has no voice 'aunt'"):
+        load_plan(store, plan.book_id, plan.plan_id)
 
 
 def test_a_plan_of_one_voice_says_nothing_of_casts(book: Book) -> None:
