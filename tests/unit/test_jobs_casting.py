@@ -260,7 +260,7 @@ def test_a_plan_whose_voice_is_gone_is_damaged(book: Book) -> None:
     document = json.loads(store.get(f"{plan.folder}/plan.json") or b"")
     document["cast"] = []
     store.put(f"{plan.folder}/plan.json", json.dumps(document).encode())
-    with pytest.raises(StoreError, match="is damaged .its cast has no voice 'aunt'"):
+    with pytest.raises(StoreError, match=r"is damaged \(its cast has no voice 'aunt'"):
         load_plan(store, plan.book_id, plan.plan_id)
 
 
