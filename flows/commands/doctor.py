@@ -17,6 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows.commands.bundle_shelf import shelf
+from flows.commands.doctor_farm import farm
 from flows.configuration import Settings
 from flows.opening import open_settings_store, pool_size
 from flows.output import print_json, results
@@ -86,6 +87,8 @@ def diagnose(
     for what, state, detail in shelf(settings, bundles, verify=verify):
         yield Diagnosis(what=what, state=state, detail=detail)
     yield _distribution("Prefect", "prefect", "the local executor", needed=True)
+    for what, state, detail in farm(settings):
+        yield Diagnosis(what=what, state=state, detail=detail)
     yield _extra("the ASR listener", "faster_whisper", "asr")
     yield _extra("the loudkit text funnel", "loudkit", "loudkit-text")
     yield _extra("phonemes of espeak-ng", "piper", "espeak")
