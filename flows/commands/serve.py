@@ -88,6 +88,7 @@ def run(settings: Settings, options: ServeOptions, *, port: int) -> int:
     _ready_folders(options)
     place = make_home(home / "serve")
     with (
+        _terminable(),
         only_one(place) as seat,
         _working_in(place / _EMPTY),
         _server(place, port) as ours,
@@ -260,10 +261,31 @@ def _serve(wishes: Wishes, seat: Seat, *, ours: bool) -> None:
         for entry in entries:
             runner.add_deployment(to_prefect(entry))
             results.print(f"  {entry.name:15} {when(entry.schedule)}", highlight=False)
-    console.print("serving; Ctrl-C or SIGTERM stops it")
     with suppress(KeyboardInterrupt), _stopping(runner):
+        console.print("serving; Ctrl-C or SIGTERM stops it")
         asyncio.run(runner.start())
     console.print("stopped")
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, so that it is left in order; a runner has its own.
+
+    It is raised where the block happens to be, which is safe here: what is begun is a server, and
+    what it has registered is registered again.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -272,7 +294,7 @@ def _stopping(runner: Any) -> Iterator[None]:
     seen = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if seen.is_set():
+        if seen.is_set() or not runner.started:
             raise KeyboardInterrupt
         seen.set()
         console.print("stopping; runs under way are stopped, what they finished stays")

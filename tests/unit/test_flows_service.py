@@ -2,6 +2,8 @@
 
 import logging
 import os
+import signal
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -210,3 +212,12 @@ def test_a_fact_of_the_world_is_logged_without_a_traceback(name: str) -> None:
         assert logging.getLogger(name).filter(record)
         assert bool(record.exc_info) is shown
         assert repr(error) in record.getMessage()
+
+
+def test_sigterm_before_a_service_runs_is_an_interruption() -> None:
+    """The process would else die where it is, and exit with 143."""
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt), serve._terminable():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    assert signal.getsignal(signal.SIGTERM) is before
