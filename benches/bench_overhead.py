@@ -29,8 +29,8 @@ from bench_memory import MARK, program
 from measuring import emit, environment, find_jobs, loudr_command, pin_to_cores, used_home
 
 from loudr_core.jobs.table import Job
+from loudr_core.memory import keep_memory
 from loudr_core.speech.protocol import SpeechRequest
-from loudr_core.speech.worker import keep_memory
 from loudr_core.testing import FakeEngine
 
 INTERVAL_S = 0.5

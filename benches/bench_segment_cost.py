@@ -23,6 +23,7 @@ from loudr_core.audio.detectors import DetectorPolicy, inspect
 from loudr_core.audio.takefile import encode_pcm, from_pcm24, pcm_sha256, to_pcm24
 from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
+from loudr_core.memory import keep_memory
 from loudr_core.speech.choosing import choose, store_choice
 from loudr_core.speech.orders import Attempt, Order, Outcome, TakeResult
 from loudr_core.speech.protocol import Speech, SpeechRequest
@@ -36,7 +37,6 @@ from loudr_core.speech.wire import (
     outcome_from_json,
     outcome_to_json,
 )
-from loudr_core.speech.worker import keep_memory
 from loudr_core.speech.workers import EnginePool
 from loudr_core.store.open import open_store
 from loudr_core.testing import FakeEngine

@@ -348,7 +348,9 @@ def main() -> None:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     from loudr_core.errors import Interrupted, LoudrError
+    from loudr_core.memory import keep_memory
 
+    keep_memory()
     try:
         code = app(standalone_mode=False)
         if code == _INTERRUPTED:  # Typer makes this of a KeyboardInterrupt, and says nothing

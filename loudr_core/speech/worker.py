@@ -1,13 +1,12 @@
 """The engine process: orders in, takes out. Started as `python -m loudr_core.speech.worker`.
 
-Messages come on the standard input and go to the standard output; before anything is imported both
+Messages come on the standard input and go to the standard output; before any engine is imported both
 are moved to private descriptors, so that a print of some library lands in the log and not between
 two messages. End of file on the input means that the parent is gone, and the process ends at once:
 every object in the store is whole, so there is nothing to tidy up.
 """
 
 import contextlib
-import ctypes
 import faulthandler
 import logging
 import os
@@ -18,7 +17,9 @@ import threading
 from collections.abc import Iterator
 from typing import BinaryIO
 
-__all__ = ["keep_memory", "main"]
+from loudr_core.memory import keep_memory
+
+__all__ = ["main"]
 
 # Threads of numerical libraries would fight over the one core that this process is meant to fill,
 # and nothing may be fetched by name while a book is rendered.
@@ -30,11 +31,6 @@ _ENVIRONMENT = {
     "TRANSFORMERS_OFFLINE": "1",
     "TOKENIZERS_PARALLELISM": "false",
 }
-
-# glibc gives memory back as soon as it is free at the top of a heap, and the arrays of the next
-# take are faulted in anew, up to 200 pages a segment. M_MMAP_THRESHOLD and M_TRIM_THRESHOLD by
-# their numbers: arrays of up to 8 MiB come from the heap, and 64 MiB of it are kept.
-_MALLOC = {-3: 8 << 20, -1: 64 << 20}
 
 _log = logging.getLogger(__name__)
 
@@ -102,14 +98,6 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
     os.dup2(2, 1)
     os.close(nothing)
     return source, sink
-
-
-def keep_memory() -> None:
-    """Keep freed memory for the next arrays, where the C library can be told to."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # musl, macOS, Windows
-        mallopt = ctypes.CDLL(None).mallopt
-        for option, value in _MALLOC.items():
-            mallopt(option, value)
 
 
 def _thread_failed(failure: threading.ExceptHookArgs) -> None:

@@ -1,4 +1,4 @@
-"""An engine process keeps the memory that the next take will need."""
+"""Memory that the next take will need is kept."""
 
 import platform
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 PROGRAM = """
 import resource
 import numpy as np
-from loudr_core.speech.worker import keep_memory
+from loudr_core.memory import keep_memory
 keep_memory()
 
 def make_take():
