@@ -1,9 +1,9 @@
 """The engine process: orders in, takes out. Started as `python -m loudr_core.speech.worker`.
 
-Messages come on the standard input and go to the standard output; before any engine is imported both
-are moved to private descriptors, so that a print of some library lands in the log and not between
-two messages. End of file on the input means that the parent is gone, and the process ends at once:
-every object in the store is whole, so there is nothing to tidy up.
+Messages come on the standard input and go to the standard output; before any engine is imported
+both are moved to private descriptors, so that a print of some library lands in the log and not
+between two messages. End of file on the input means that the parent is gone, and the process ends
+at once: every object in the store is whole, so there is nothing to tidy up.
 """
 
 import contextlib
