@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from loudr_core.arrays import Mono
@@ -14,6 +14,7 @@ from loudr_core.canonical import digest
 from loudr_core.errors import QualityError
 from loudr_core.jobs.plan import Plan
 from loudr_core.render.layout import BookLayout, ChapterLayout
+from loudr_core.render.levels import voice_levels
 from loudr_core.render.pcm import BookPcm
 from loudr_core.settings import LoudnessProfile
 from loudr_core.store.protocol import ObjectStore
@@ -43,12 +44,15 @@ class Mastered:
     states : tuple of LoudnessState
         Of each chapter of the layout, after the gain.
     target : LoudnessProfile
+    levels : mapping of str to float
+        Gain of each voice among the others, in dB, by its label; empty for a book of one voice.
     """
 
     layout: BookLayout
     gain: Gain
     states: tuple[LoudnessState, ...]
     target: LoudnessProfile
+    levels: Mapping[str, float] = field(default_factory=dict)
 
     def loudness(self) -> dict[str, Any]:
         """Return integrated loudness, true peak and gain of the book, rounded for people."""
@@ -61,6 +65,7 @@ class Mastered:
             "true_peak_dbtp": _rounded(peak),
             "gain_db": self.gain.gain_db,
             "limited": self.gain.limited,
+            **({"voice_levels_db": dict(self.levels)} if self.levels else {}),
         }
 
     def chapter_levels(self) -> list[dict[str, Any]]:
@@ -145,7 +150,7 @@ def master_book(
     *,
     part: str = "",
 ) -> Mastered:
-    """Choose the gain of a book and keep it for the next render of the plan.
+    """Choose the gains of a book and its voices, and keep them for the next render of the plan.
 
     Parameters
     ----------
@@ -157,15 +162,44 @@ def master_book(
     states = [measure(chapter) for chapter in layout.chapters]
     key = f"{plan.folder}/gain{'-' + part if part else ''}.json"
     target = [profile.target_lufs, profile.true_peak_dbtp]
+    kept = _kept(store.get(key))
+    layout, spoken, levels = _levelled(plan, layout, states, kept.get("levels", {}))
     gain = plan_gain(
-        LoudnessState.joined(states).loudness(),
+        LoudnessState.joined(spoken).loudness(),
         target_lufs=profile.target_lufs,
         true_peak_limit_dbtp=profile.true_peak_dbtp - CODEC_HEADROOM_DB,
-        previous_gain_db=_kept_gain(store.get(key), target),
+        previous_gain_db=kept.get("gain_db") if kept.get("target") == target else None,
     )
-    store.put(key, json.dumps({"gain_db": gain.gain_db, "target": target}).encode())
-    scaled = tuple(state.scaled(gain.gain_db) for state in states)
-    return Mastered(layout=layout, gain=gain, states=scaled, target=profile)
+    document = {"gain_db": gain.gain_db, "target": target}
+    if len(levels) > 1:
+        document["levels"] = levels
+    store.put(key, json.dumps(document).encode())
+    voices = plan.voices
+    return Mastered(
+        layout=layout,
+        gain=gain,
+        states=tuple(state.scaled(gain.gain_db) for state in spoken),
+        target=profile,
+        levels={voices[name].label: db for name, db in levels.items()} if len(levels) > 1 else {},
+    )
+
+
+def _levelled(
+    plan: Plan,
+    layout: BookLayout,
+    states: Sequence[LoudnessState],
+    previous: Mapping[str, float],
+) -> tuple[BookLayout, Sequence[LoudnessState], dict[str, float]]:
+    """Return layout and states with every voice at one loudness, and the gain of each voice."""
+    speaks = plan.chapter_voices
+    names = [speaks[chapter.number].name for chapter in layout.chapters]
+    levels = voice_levels(list(zip(names, states, strict=True)), previous)
+    if not any(levels.values()):
+        return layout, states, levels
+    moved = [levels[name] for name in names]
+    numbers = [chapter.number for chapter in layout.chapters]
+    scaled = [state.scaled(db) for state, db in zip(states, moved, strict=True)]
+    return layout.levelled(dict(zip(numbers, moved, strict=True))), scaled, levels
 
 
 class MasteredPcm:
@@ -219,12 +253,16 @@ def loudness_curve(states: Sequence[LoudnessState], *, points: int = 600) -> lis
     ]
 
 
-def _kept_gain(data: bytes | None, target: list[float]) -> float | None:
+def _kept(data: bytes | None) -> dict[str, Any]:
+    """Return what an earlier render has kept; nothing where that cannot be read."""
     try:
-        kept = json.loads(data) if data else None
-        return float(kept["gain_db"]) if kept and kept["target"] == target else None
-    except (ValueError, KeyError, TypeError):
-        return None
+        kept = json.loads(data) if data else {}
+        if "gain_db" in kept:
+            kept["gain_db"] = float(kept["gain_db"])
+        kept["levels"] = {name: float(db) for name, db in kept.get("levels", {}).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+    return dict(kept)
 
 
 def _rounded(value: float) -> float | None:

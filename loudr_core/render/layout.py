@@ -46,7 +46,7 @@ class PlacedTake:
     """A take, where it starts in the book, and the silence after it; all in samples of the book.
 
     `source` is what the take itself has where its rate is another than the book's: its own number
-    of samples, and its rate in Hz.
+    of samples, and its rate in Hz. `level_db` is the gain of its voice among the book's voices.
     """
 
     segment_id: str
@@ -55,6 +55,7 @@ class PlacedTake:
     n_samples: int
     pause_samples: int
     source: tuple[int, int] | None = None
+    level_db: float = 0.0
 
     @property
     def end(self) -> int:
@@ -63,10 +64,10 @@ class PlacedTake:
 
     def identity(self, origin: int) -> list[Any]:
         """Return what fixes the take's samples and their place after `origin`, as JSON holds it."""
-        place = [self.take_key, self.start - origin]
-        if self.source is None:
-            return place
-        return [*place, *self.source, self.n_samples, resampler_build()]
+        named: list[Any] = [self.take_key, self.start - origin]
+        if self.source is not None:
+            named += [*self.source, self.n_samples, resampler_build()]
+        return [*named, {"level_db": self.level_db}] if self.level_db else named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +130,23 @@ class BookLayout:
     def n_samples(self) -> int:
         """Length of the book."""
         return self.chapters[-1].end if self.chapters else 0
+
+    def levelled(self, levels: Mapping[int, float]) -> "BookLayout":
+        """Return the same book with the takes of chapters, by number, at other levels, in dB."""
+        return replace(
+            self,
+            chapters=tuple(
+                replace(
+                    chapter,
+                    takes=tuple(
+                        replace(take, level_db=levels[chapter.number]) for take in chapter.takes
+                    ),
+                )
+                if levels[chapter.number]
+                else chapter
+                for chapter in self.chapters
+            ),
+        )
 
     @property
     def resampled(self) -> bool:

@@ -33,7 +33,7 @@ class BookPcm:
         self._store = store
         self._layout = layout
         self._starts = [chapter.start for chapter in layout.chapters]
-        self._cache: OrderedDict[str, Mono] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, float], Mono] = OrderedDict()
         self._lock = threading.Lock()
 
     @property
@@ -74,14 +74,15 @@ class BookPcm:
             yield from chapter.takes_in(start, end)
 
     def _samples(self, take: PlacedTake) -> Mono:
+        key = (take.take_key, take.level_db)
         with self._lock:
-            cached = self._cache.get(take.take_key)
+            cached = self._cache.get(key)
             if cached is not None:
-                self._cache.move_to_end(take.take_key)
+                self._cache.move_to_end(key)
                 return cached
         samples = self._load(take)
         with self._lock:
-            self._cache[take.take_key] = samples
+            self._cache[key] = samples
             while len(self._cache) > _CACHED_TAKES:
                 self._cache.popitem(last=False)
         return samples
@@ -109,4 +110,5 @@ class BookPcm:
                 f"{wanted} at {wanted_hz}); delete it and render again",
                 segment=take.segment_id,
             )
-        return resample(from_pcm24(pcm), rate, self._layout.sample_rate_hz)
+        samples = resample(from_pcm24(pcm), rate, self._layout.sample_rate_hz)
+        return samples * np.float32(10 ** (take.level_db / 20)) if take.level_db else samples

@@ -1,6 +1,7 @@
 """A book of three chapters by three engines at three rates, on tiny bundles, to one M4B."""
 
 import hashlib
+import json
 import os
 import sys
 import tomllib
@@ -170,7 +171,7 @@ def check_places(result: Any, jobs: list[Any], store: Path, rate: int) -> None:
     assert marks is not None
     assert [mark.title for mark in marks] == ["The Ferry", "The Far Shore", "The Morning"]
     assert len(sound) == round(file["duration_s"] * rate)
-    step = 10 ** (-60 / 20) / 10 ** (result["loudness"]["gain_db"] / 20)
+    levels = result["loudness"]["voice_levels_db"]
     bent = 0
     for number, mark in enumerate(marks, 1):
         at = round(mark.start_s * rate)
@@ -182,7 +183,9 @@ def check_places(result: Any, jobs: list[Any], store: Path, rate: int) -> None:
             assert own == RATES[job.engine]
             heard = resample(take, own, rate)
             assert len(heard) == resampled_length(len(take), own, rate)
-            assert max(abs(float(heard[0])), abs(float(heard[-1]))) < step, "a step at a seam"
+            gain_db = result["loudness"]["gain_db"] + levels[f"{job.voice} ({job.engine})"]
+            edge = max(abs(float(heard[0])), abs(float(heard[-1]))) * 10 ** (gain_db / 20)
+            assert edge < 10 ** (-60 / 20), "a step at a seam"
             found = place_of(heard, sound, at, rate)
             bent += abs(found - at) > 1
             assert abs(found - at) <= (rate // 100 if place else 1), f"{job.segment_id} at {found}"
@@ -202,6 +205,10 @@ def test_three_engines_make_one_book(stage: Stage, shelf: Any, first: Any) -> No
     assert [each["chapters"] for each in first["voices"]] == [[1], [2], [3]]
     assert first["loudness"]["integrated_lufs"] == pytest.approx(-19.0, abs=0.5)
     check_places(first, jobs, store, 44_100)
+    (document,) = store.glob("books/*/plans/*/report/render.json")
+    chapters = json.loads(document.read_text(encoding="utf-8"))["levels"]["chapters"]
+    loud = [row["integrated_lufs"] for row in chapters]
+    assert max(loud) - min(loud) <= 0.2, "voices of one loudness"
     checked = stage.loudr("check", first["files"][0]["path"], "--json").json
     assert checked["ok"]
     assert checked["format"]["sample_rate_hz"] == 44_100
