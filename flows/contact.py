@@ -15,7 +15,11 @@ __all__ = ["answers", "comes_from_server", "quieten"]
 logger = logging.getLogger(__name__)
 
 _ASK_S = 5.0
-_TALKERS = ("prefect.events.clients", "prefect._internal.concurrency")
+_TALKERS = (
+    "prefect.events.clients",
+    "prefect._internal.concurrency",
+    "prefect.FlowRunCancellingObserver",
+)
 """What repeats itself, with tracebacks, for every message that a lost server does not take."""
 _THEIRS = frozenset({"httpx", "httpcore", "prefect"})
 
@@ -44,6 +48,8 @@ def comes_from_server(error: BaseException) -> bool:
     """Say whether an error, or what led to it, is Prefect's: none of those is about the book."""
     cause: BaseException | None = error
     while cause is not None:
+        if isinstance(cause, BaseExceptionGroup) and any(map(comes_from_server, cause.exceptions)):
+            return True
         if type(cause).__name__ == "CancelledRun":  # somebody's wish, and no loss
             return False
         if type(cause).__module__.partition(".")[0] in _THEIRS:

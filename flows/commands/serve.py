@@ -13,11 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flows import prefect_environment, served
+from flows import contact, prefect_environment, served
 from flows.api_server import ApiServer
 from flows.catalogue import Cron, Every, Wishes
 from flows.configuration import Settings
 from flows.home import make_home
+from flows.kept_server import kept
 from flows.named_server import asking_server, reach_server
 from flows.output import console, results
 from flows.serving import Seat, only_one, refuse_taken
@@ -219,7 +220,8 @@ def _server(home: Path, port: int) -> Iterator[bool]:
         console.print("starting the Prefect server, which takes up to a minute", style="dim")
         server.wait()
         results.print(f"UI: http://127.0.0.1:{server.port}", highlight=False)
-        yield True
+        with kept(server):
+            yield True
     finally:
         server.stop()
         os.environ.pop("PREFECT_API_URL", None)
@@ -261,9 +263,20 @@ def _serve(wishes: Wishes, seat: Seat, *, ours: bool) -> None:
         for entry in entries:
             runner.add_deployment(to_prefect(entry))
             results.print(f"  {entry.name:15} {when(entry.schedule)}", highlight=False)
-    with suppress(KeyboardInterrupt), _stopping(runner):
-        console.print("serving; Ctrl-C or SIGTERM stops it")
-        asyncio.run(runner.start())
+    contact.quieten()
+    try:
+        with suppress(KeyboardInterrupt), _stopping(runner):
+            console.print("serving; Ctrl-C or SIGTERM stops it")
+            asyncio.run(runner.start())
+    except Exception as error:
+        if contact.answers() or not contact.comes_from_server(error):
+            raise
+        url = os.environ.get("PREFECT_API_URL", "")
+        raise DeviceError(
+            f"the Prefect server at {url} does not answer any more: start it, and `loudr serve` "
+            "again; what is finished stays finished",
+            url=url,
+        ) from error
     console.print("stopped")
 
 

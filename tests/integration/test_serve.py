@@ -148,6 +148,13 @@ def test_it_serves_stops_and_is_killed(
     (automation,) = service.ask("api/automations/filter", {})
     assert automation["trigger"]["posture"] == "Proactive"
 
+    (server,) = [
+        each for each in psutil.Process(service.process.pid).children()
+        if "flows.api_server_child" in each.cmdline()
+    ]  # fmt: skip
+    server.kill()
+    service.until(lambda: "starting it again" in service.log.read_text(), 30)
+
     (tmp_path / "inbox" / "short.md").write_text("# Short\n\nThe lamp was lit at dusk.\n")
     status = tmp_path / "inbox" / "short.md.status.json"
     service.until(lambda: status.is_file() and '"done"' in status.read_text(), 180)

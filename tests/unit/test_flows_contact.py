@@ -166,4 +166,6 @@ def test_prefect_errors_are_known_by_their_chain() -> None:
     outer = RuntimeError("the run crashed")
     outer.__cause__ = of_client()
     assert contact.comes_from_server(outer)
+    assert contact.comes_from_server(ExceptionGroup("two", [ValueError("a bug"), of_client()]))
+    assert not contact.comes_from_server(ExceptionGroup("one", [ValueError("a bug")]))
     assert not contact.comes_from_server(ValueError("a bug"))
