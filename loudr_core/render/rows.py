@@ -14,7 +14,7 @@ from loudr_core.errors import StoreError
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import read_row_keys, write_results
 from loudr_core.speech.orders import Choice, Order, TakeResult
-from loudr_core.speech.takes import tagged_result
+from loudr_core.speech.take_tags import tagged_result
 from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 

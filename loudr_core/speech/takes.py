@@ -19,7 +19,6 @@ from loudr_core.audio.takefile import (
     encode_pcm,
     from_pcm24,
     pcm_sha256,
-    read_tags,
     to_pcm24,
 )
 from loudr_core.audio.trim import TrimRule
@@ -27,6 +26,7 @@ from loudr_core.canonical import canonical_json, digest
 from loudr_core.errors import StoreError
 from loudr_core.findings import Finding
 from loudr_core.speech.orders import Attempt, Order, TakeResult, audio_key
+from loudr_core.speech.take_tags import ENGINE_FINDINGS_TAG, RESULT_TAG
 from loudr_core.speech.wire import result_from_json, result_to_json
 from loudr_core.store.protocol import ObjectStore
 
@@ -35,12 +35,9 @@ __all__ = [
     "load_take",
     "new_take",
     "store_take",
-    "tagged_result",
     "take_fingerprint",
 ]
 
-_RESULT_TAG = "loudr_result"
-_ENGINE_FINDINGS_TAG = "loudr_engine_findings"
 
 _log = logging.getLogger(__name__)
 
@@ -111,8 +108,8 @@ def load_take(
         return None
     try:
         take = decode_take(data)
-        row = result_from_json(json.loads(take.tags[_RESULT_TAG]))
-        found = json.loads(take.tags[_ENGINE_FINDINGS_TAG])
+        row = result_from_json(json.loads(take.tags[RESULT_TAG]))
+        found = json.loads(take.tags[ENGINE_FINDINGS_TAG])
         engine_findings = tuple(Finding.from_dict(each) for each in found)
     except (StoreError, KeyError, ValueError, TypeError) as error:
         _log.warning("take %s is unreadable and is made again: %s", attempt.take_key, error)
@@ -133,21 +130,6 @@ def load_take(
     )
 
 
-def tagged_result(store: ObjectStore, take_key: str) -> TakeResult | None:
-    """Return the row that a stored take carries, as it was made; None when there is none to read.
-
-    Its detectors' findings are those of the policy of that time.
-    """
-    data = store.get(audio_key(take_key))
-    if data is None:
-        return None
-    try:
-        return result_from_json(json.loads(read_tags(data)[_RESULT_TAG]))
-    except (StoreError, KeyError, ValueError, TypeError) as error:
-        _log.warning("take %s does not say how it was made: %s", take_key, error)
-        return None
-
-
 def store_take(store: ObjectStore, take: NewTake) -> TakeResult:
     """Put a take into the store in one atomic step, and return the row that counts.
 
@@ -156,8 +138,8 @@ def store_take(store: ObjectStore, take: NewTake) -> TakeResult:
     """
     key = audio_key(take.result.take_key)
     tags = {
-        _RESULT_TAG: canonical_json(result_to_json(take.result)).decode(),
-        _ENGINE_FINDINGS_TAG: canonical_json([f.as_dict() for f in take.engine_findings]).decode(),
+        RESULT_TAG: canonical_json(result_to_json(take.result)).decode(),
+        ENGINE_FINDINGS_TAG: canonical_json([f.as_dict() for f in take.engine_findings]).decode(),
     }
     data = encode_pcm(take.pcm, take.result.sample_rate_hz, tags)
     if store.put_if_absent(key, data):

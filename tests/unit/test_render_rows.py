@@ -13,7 +13,7 @@ from loudr_core.render.rows import add_missing_rows
 from loudr_core.settings import Profile
 from loudr_core.speech.choosing import failed_choice
 from loudr_core.speech.orders import TakeResult, audio_key
-from loudr_core.speech.takes import tagged_result
+from loudr_core.speech.take_tags import tagged_result
 from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import EnginePool
 from loudr_core.store.local import LocalStore
