@@ -86,12 +86,12 @@ class LocalExecution:
             except Exception as error:
                 if (cause := _cause_of(error)) is not None:
                     raise cause from error
-                if contact.answers() or not contact.comes_from_server(error):
+                if not _is_loss(error, name):
                     raise
-                found = live.find(name)
-                if found is None or found.result is None:  # lost before the flow had begun
-                    return Inline().run(render, dest, on_stage)
-            return live.result_of(name)
+            found = live.find(name)
+            if found is not None and found.result is not None:
+                return found.result
+            return Inline().run(render, dest, on_stage)  # lost before the flow had begun
 
     def hand_over(self) -> None:
         """Send what is still queued for our server, logs and events, before that stops."""
@@ -170,6 +170,20 @@ def require_server(url: str) -> None:
             "PREFECT_API_URL, or use --executor inline",
             url=url,
         ) from None
+
+
+def _is_loss(error: Exception, name: str) -> bool:
+    """Say whether an error is only that the server of a render's flow is gone, or was."""
+    if not contact.comes_from_server(error):
+        return False
+    if not contact.answers():
+        return True
+    found = live.find(name)
+    if found is None or found.result is None:
+        return False
+    said = " ".join(str(error).split())[:300]
+    logger.warning("the Prefect server was not told that a run has ended: %s", said)
+    return True
 
 
 def _stop_as_before() -> Callable[[], None]:

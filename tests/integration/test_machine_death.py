@@ -2,10 +2,13 @@
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from loudr_core.store.open import open_store
 
@@ -27,6 +30,7 @@ def test_a_machine_dies_and_another_runs_out_of_memory(
     watcher: Callable[..., Any],
     tone_book: Callable[..., Path],
     tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Both at once, at 40 % of 160 segments: nothing is lost and hardly anything made twice."""
     book = tone_book(chapters=3, paragraphs=52, title="Machines")
@@ -53,7 +57,10 @@ def test_a_machine_dies_and_another_runs_out_of_memory(
     others = os.getloadavg()[0] / (2 * len(os.sched_getaffinity(0)))
 
     said = command.finish()
-    assert time.monotonic() - killed < PROMISED_S * max(1.0, others)
+    took = time.monotonic() - killed
+    with capsys.disabled():
+        sys.stdout.write(f"\nthe book was done {took:.0f} s after the kill, load {others:.1f}\n")
+    assert took < PROMISED_S * max(1.0, others)
     result = said.json
     assert result["segments"]["total"] == SEGMENTS
     assert result["segments"]["failed"] == 0

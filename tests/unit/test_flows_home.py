@@ -8,13 +8,16 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from flows import contact, live
 from flows import home as homes
 from flows.api_server import ApiServer
 from flows.configuration import load
-from flows.execution.local import _cause_of, local_execution, require_server
+from flows.execution.local import _cause_of, _is_loss, local_execution, require_server
 from flows.home import make_home, ready_home
 from flows.opening import open_settings_store
 from loudr_core.errors import DeviceError, QualityError, StoreError
@@ -131,6 +134,20 @@ def test_what_ended_a_run_is_found_behind_a_server_that_is_gone() -> None:
     lost.__context__ = QualityError("two segments have no audio")
     assert _cause_of(lost) is lost.__context__
     assert _cause_of(ValueError("a bug")) is None
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_loss_is_told_from_a_refusal(
+    monkeypatch: pytest.MonkeyPatch, there: bool, finished: bool
+) -> None:
+    """A server that answers has refused, unless the book is finished: then only its end is lost."""
+    monkeypatch.setattr(contact, "answers", lambda: there)
+    result: Any = object() if finished else None
+    monkeypatch.setattr(live, "find", lambda name: SimpleNamespace(result=result))
+    lost = type("ConnectError", (Exception,), {"__module__": "httpx"})("gone")
+    assert _is_loss(lost, "one") == (not there or finished)
+    assert not _is_loss(ValueError("a bug"), "one")
 
 
 @pytest.mark.parametrize(
