@@ -17,6 +17,7 @@ from flows import metrics
 from flows.configuration import Settings
 from flows.engines import engine_spec, engine_specs, pool_size
 from flows.home import make_home, ready_home
+from loudr_core.errors import StoreError
 from loudr_core.speech.ensemble import Ensemble
 from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import EnginePool
@@ -35,6 +36,7 @@ __all__ = [
     "engine_spec",
     "engine_specs",
     "hang_limits",
+    "open_kept_store",
     "open_render",
     "open_settings_store",
     "pool_size",
@@ -141,6 +143,20 @@ def open_render(
         shards.attach(render.plan, render.cancel)
     metrics.observe(render, host=settings.metrics_host, port=settings.metrics_port)
     return render
+
+
+def open_kept_store(settings: Settings) -> ObjectStore:
+    """Open the store of the settings for what only works with what is there.
+
+    Raises
+    ------
+    StoreError
+        A folder was named that is not there: to make it would hide a mistyped name.
+    """
+    named = settings.store
+    if named is not None and "://" not in named and not Path(named).expanduser().is_dir():
+        raise StoreError(f"no store at {named}: no such folder", path=named)
+    return open_settings_store(settings)
 
 
 def open_settings_store(settings: Settings) -> ObjectStore:

@@ -6,7 +6,7 @@ from flows import prefect_environment
 from flows.configuration import Settings
 from flows.home import make_home
 from flows.named_server import asking_server, reach_server
-from flows.opening import open_settings_store
+from flows.opening import open_kept_store
 from flows.output import counted, print_json, results
 from loudr_core.jobs.prune import PruneReport, prune_store
 
@@ -23,7 +23,7 @@ def run(
     json_out: bool,
 ) -> None:
     """Prune the store; and the runs' records, when `PREFECT_API_URL` names a server."""
-    store = open_settings_store(settings)
+    store = open_kept_store(settings)
     went = prune_store(
         store,
         older_than_days=older_than_days,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flows.commands.status import choose_plan
 from flows.configuration import Settings
-from flows.opening import open_settings_store
+from flows.opening import open_kept_store
 from flows.output import print_json, results
 from loudr_core.render.report import book_report, deliver_report
 
@@ -21,7 +21,7 @@ def run(
     json_out: bool,
 ) -> None:
     """Write the listening page of a book's plan into a folder."""
-    store = open_settings_store(settings)
+    store = open_kept_store(settings)
     known = choose_plan(store, book_id, plan_start)
     page = book_report(store, known)
     store.put(f"{known.plan.folder}/report/report.html", page.encode())

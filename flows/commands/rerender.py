@@ -7,7 +7,7 @@ from typing import Any
 from flows.commands.render import run_sources
 from flows.commands.status import choose_plan
 from flows.configuration import Settings
-from flows.opening import open_settings_store
+from flows.opening import open_kept_store
 from flows.output import console, counted
 from loudr_core.errors import ConfigError, QualityError
 from loudr_core.jobs.overrides import next_seed, read_overrides, write_override
@@ -69,7 +69,7 @@ def prepare(
     BookError, ConfigError, QualityError
         There is no such book, plan, segment or chapter, or nothing that a seed could help.
     """
-    store = open_settings_store(settings)
+    store = open_kept_store(settings)
     known = choose_plan(store, book_id, plan_start)
     plan, jobs = known.plan, known.jobs
     last: Mapping[str, Any] = known.results[-1] if known.results else {}

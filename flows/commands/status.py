@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from flows.configuration import Settings
-from flows.opening import open_settings_store
+from flows.opening import open_kept_store
 from flows.output import command_line, console, print_json, results
 from loudr_core.errors import BookError, StoreError
 from loudr_core.jobs.plan import find_books, find_plans
@@ -61,7 +61,7 @@ class _Row:
 
 def run(book_id: str | None, settings: Settings, *, plan_start: str = "", json_out: bool) -> None:
     """Print a row for each plan of each book, or of one."""
-    store = open_settings_store(settings)
+    store = open_kept_store(settings)
     books = [find_book(store, book_id)] if book_id else find_books(store)
     if plan_start:
         known = [choose_plan(store, book_id or "", plan_start)]

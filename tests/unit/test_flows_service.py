@@ -221,3 +221,15 @@ def test_sigterm_before_a_service_runs_is_an_interruption() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(60)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    "command", [["status"], ["prune"], ["report", "a", "-o", "x"], ["rerender", "a", "--findings"]]
+)
+def test_a_store_that_is_not_there_is_not_made(command: list[str], tmp_path: Path) -> None:
+    """A mistyped name would else pass for a store without books."""
+    done = CliRunner().invoke(app, [*command, "--store", "typo/store"])
+    assert isinstance(done.exception, StoreError)
+    assert done.exception.message == "no store at typo/store: no such folder"
+    assert not (tmp_path / "typo").exists()
+    assert CliRunner().invoke(app, ["status"]).exit_code == 0, "the home's is made when missing"
