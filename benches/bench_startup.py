@@ -12,6 +12,7 @@ on a busy machine believe the latter.
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from measuring import ROOT, emit, environment, loudr_command, spread, used_home
+from measuring import ROOT, emit, environment, fresh_home, loudr_command, spread, used_home
 
 from flows import prefect_environment
 from flows.api_server import ApiServer
@@ -45,9 +46,10 @@ def arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def running_server() -> Iterator[str]:
-    """Give the address of a Prefect server that answers."""
-    with used_home() as home:
+def running_server(used: Path) -> Iterator[str]:
+    """Give the address of a Prefect server that answers, with tables as those of a used home."""
+    with fresh_home() as home:
+        shutil.copytree(used / "prefect", home / "prefect")
         server = ApiServer(home, prefect_environment.quiet(home))
         server.start()
         try:
@@ -130,7 +132,7 @@ def main() -> None:
     """Run the rounds and print the line."""
     asked = arguments()
     runs: dict[str, list[dict[str, float]]] = {way: [] for way in asked.ways}
-    with used_home() as home, running_server() as url:
+    with used_home() as home, running_server(home) as url:
         for number in range(asked.rounds):
             for way in asked.ways:
                 runs[way].append(one_run(asked.book, home, way, url))
