@@ -83,7 +83,7 @@ unit: $(DEV)  ## tests that need no GPU and no services
 
 .PHONY: integration
 integration: $(DEV)  ## a farm of workers, a Prefect and an S3 server on this machine, some minutes
-	$(PY) -m pytest -n 0 -m integration tests/integration tests/e2e
+	$(PY) -m pytest -n $(JOBS) --dist loadgroup -m integration tests/integration tests/e2e
 
 .PHONY: test
 test: lint unit  ## lint and unit: the gate

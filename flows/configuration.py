@@ -41,8 +41,9 @@ class PoolSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     deployment: str = Field(default="render-shard/render-shard", pattern="^[^/]+/[^/]+$")
-    stall_s: float = Field(default=60.0, ge=5, le=7200)
-    """Seconds without anything new until a run that was at work counts as lost."""
+    stall_s: float = Field(default=30.0, ge=10, le=7200)
+    """Seconds without a sign of life until a run that was at work counts as lost; it gives one
+    every 4 seconds."""
     start_s: float = Field(default=300.0, ge=10, le=7200)
     """The same for a run that loads its engine."""
     attempts: int = Field(default=3, ge=1, le=20)

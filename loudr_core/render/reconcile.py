@@ -36,7 +36,7 @@ class ReconcileRule:
         Runs that a shard gets.
     """
 
-    stall_s: float = 60.0
+    stall_s: float = 30.0
     start_s: float = 300.0
     attempts: int = 3
 

@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 LOUDR = Path(sysconfig.get_path("scripts")) / "loudr"
 WORK_POOL = "loudr-test"
 WORKERS = ("machine-a", "machine-b", "machine-c")
-HANG_S = 10.0
+HANG_S = 12.0
 """After which a segment of a machine's engine process counts as hung; most take half a second."""
 _OVER = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 KEYS = {
@@ -50,6 +50,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.integration)
+        if "whole_farm" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("farm"))  # there is one, for all of them
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show what tests have measured."""
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 def pytest_report_header() -> str:

@@ -32,7 +32,7 @@ def test_what_an_engine_does_costs_its_segment_alone(
         LOUDR_EXECUTOR="pool",
         PREFECT_API_URL=farm.api.url,
         LOUDR_OPTIONS=json.dumps({"sleep_s": 0.4, "trace": str(trace)}),
-        LOUDR_POOL__STALL_S="9",
+        LOUDR_POOL__STALL_S="10",
         LOUDR_POOL__SHARD_AUDIO_S="60",
     )  # fmt: skip
     killed = False
