@@ -62,6 +62,7 @@ class Stage:
         self.most = 0
         self.refuse: dict[str, LoudrError] = {}
         self.fingerprints: dict[str, str] = {}
+        self.slow: set[str] = set()
         self.held = threading.Event()
         self.held.set()
         self._open = 0
@@ -93,6 +94,9 @@ class FakePool:
     def info(self, timeout_s: float | None = None) -> EngineInfo:
         if self._name in self._stage.refuse:
             raise self._stage.refuse[self._name]
+        if self._name in self._stage.slow:
+            time.sleep(min(timeout_s or 0.0, 0.05))
+            raise TimeoutError
         return info(self._name, self._stage.fingerprints.get(self._name, ""))
 
     def submit(self, given: Order) -> "Future[Outcome]":
@@ -234,6 +238,27 @@ def test_cancelled_orders_are_told_so(stage: Stage, opened: Opener) -> None:
             future.result(SOON_S)
     with pytest.raises(ValueError, match="closed"):
         parts["a"].submit(order(9))
+
+
+@pytest.mark.parametrize("slow", ["a", "b"])
+def test_a_stop_is_heard_while_an_engine_loads(stage: Stage, opened: Opener, slow: str) -> None:
+    stage.slow.add(slow)
+    ensemble, parts = opened("a", "b")
+    with pytest.raises(TimeoutError):
+        parts[slow].info(0.3)
+    waiting = parts["a"].submit(order(1))
+    ensemble.close(cancel=True)
+    with pytest.raises(CancelledError):
+        parts[slow].info(SOON_S)
+    with pytest.raises(CancelledError):
+        waiting.result(SOON_S)
+
+
+def test_what_is_no_error_of_ours_reaches_who_waits(stage: Stage, opened: Opener) -> None:
+    stage.fingerprints = None  # type: ignore[assignment]
+    _, parts = opened("a", "b")
+    with pytest.raises(DeviceError, match="changing engines failed"):
+        parts["a"].info(SOON_S)
 
 
 def test_closing_waits_for_every_turn(stage: Stage, opened: Opener) -> None:
