@@ -11,7 +11,7 @@ from prefect.states import Failed
 
 from loudr_core.errors import Interrupted, LoudrError
 
-__all__ = ["plain_failure"]
+__all__ = ["plain_failure", "without_tracebacks"]
 
 _Request = TypeVar("_Request")
 _Answer = TypeVar("_Answer")
@@ -24,7 +24,7 @@ def plain_failure(body: Callable[[_Request], _Answer]) -> Callable[[_Request], _
 
     Bugs are raised, and so is everything to whoever calls the flow as a function.
     """
-    _without_tracebacks()
+    without_tracebacks()
 
     @functools.wraps(body)
     def run(request: _Request) -> _Answer:
@@ -40,7 +40,7 @@ def plain_failure(body: Callable[[_Request], _Answer]) -> Callable[[_Request], _
     return run
 
 
-def _without_tracebacks() -> None:
+def without_tracebacks() -> None:
     """Have Prefect log a fact of the world without its traceback, wherever in a run it ended one.
 
     The line that says what it was stays. A flow's, a subflow's and a task's end is logged by one of

@@ -14,6 +14,7 @@ from flows import metrics
 from flows.configuration import load
 from flows.engines import spec_here
 from flows.opening import hang_limits
+from flows.plain_failure import without_tracebacks
 from flows.shard_request import ShardRequest
 from loudr_core.errors import BundleError, LoudrError
 from loudr_core.jobs.choices import split_finished
@@ -28,6 +29,8 @@ from loudr_core.store.protocol import ObjectStore
 __all__ = ["render_shard"]
 
 logger = logging.getLogger(__name__)
+
+without_tracebacks()  # of a refusal, which the parent gives out again
 
 
 @dataclass(frozen=True)
