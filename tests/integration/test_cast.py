@@ -46,7 +46,7 @@ def test_a_cast_is_spoken_on_the_farm(
     render = ("render", book, "--profile", profile, "--json")
     there = loudr(
         *render, "--store", f"s3://{bucket}/store", "-o", tmp_path / "there",
-        LOUDR_EXECUTOR="pool", PREFECT_API_URL=farm.api.url, LOUDR_POOL__SHARD_AUDIO_S="60",
+        LOUDR_EXECUTOR="pool", PREFECT_API_URL=farm.api.url,
     ).finish().json  # fmt: skip
     runs = [run for run in farm.runs_of("render-shard") if run["id"] not in earlier]
     asked = [run["parameters"]["request"] for run in runs]
