@@ -14,6 +14,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
+WHOLE_S = 900.0
+"""Longest time for a test that starts whole commands, each of which may take minutes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent.name in ("e2e", "integration"):
+            item.add_marker(pytest.mark.timeout(WHOLE_S))
 
 
 @pytest.fixture(scope="session")

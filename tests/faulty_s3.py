@@ -57,7 +57,7 @@ class FaultyS3:
         """Stop listening."""
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join()
+        self._thread.join(60)
 
     def fault_of(self, method: str, path: str) -> str:
         """Count a request and return its fault."""

@@ -108,7 +108,7 @@ def test_of_many_writers_one_wins(store: ObjectStore) -> None:
     barrier = threading.Barrier(16)
 
     def write(number: int) -> set[int]:
-        barrier.wait()
+        barrier.wait(60)
         return {key for key in range(8) if store.put_if_absent(f"claim/{key}", b"%d" % number)}
 
     with ThreadPoolExecutor(16) as pool:

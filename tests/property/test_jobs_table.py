@@ -118,4 +118,5 @@ def test_reading_a_table_leaves_no_thread_behind() -> None:
     )
     if not Path("/proc/self/task").is_dir():
         pytest.skip("threads are counted in /proc")
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", script], check=False, timeout=120)
+    assert done.returncode == 0

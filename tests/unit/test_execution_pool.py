@@ -96,6 +96,13 @@ class Machines:
                 threading.Thread(target=self._run, args=(request,), daemon=True).start()
         return request.key
 
+    def until_asked(self) -> None:
+        """Return when the first run was asked for."""
+        deadline = time.monotonic() + 60
+        while not self.requests:
+            assert time.monotonic() < deadline, "no run was asked for"
+            time.sleep(0.01)
+
     def look(self, runs: Iterable[str]) -> Mapping[str, RunView]:
         self._answer()
         return {run: self._views[run] for run in runs if run in self._views}
@@ -311,8 +318,7 @@ def test_what_another_render_finishes_counts(start: Callable[..., Any]) -> None:
     """Its journal is read too, and runs that have not begun are called off."""
     pool, machines = start(lambda request: -1)
     futures = give(pool, 5)
-    while not machines.requests:
-        time.sleep(0.01)
+    machines.until_asked()
     other = Journal(machines.store, Plan.folder, owner="other", shard=0, attempt=1)
     other.add(machines.finish(order(number)) for number in range(5))
     other.flush()
@@ -322,8 +328,7 @@ def test_what_another_render_finishes_counts(start: Callable[..., Any]) -> None:
 def test_closing_calls_off_what_is_not_finished(start: Callable[..., Any]) -> None:
     pool, machines = start(lambda request: -1)
     futures = give(pool, 5)
-    while not machines.requests:
-        time.sleep(0.01)
+    machines.until_asked()
     pool.__exit__()
     assert machines.called_off == [machines.requests[0].key]
     with pytest.raises(CancelledError):
@@ -335,8 +340,7 @@ def test_a_render_that_is_stopped_calls_off_its_runs_at_once(start: Callable[...
     pool, machines = start(lambda request: -1)
     cancel = threading.Event()
     futures = give(pool, 5, cancel)
-    while not machines.requests:
-        time.sleep(0.01)
+    machines.until_asked()
     cancel.set()
     with pytest.raises(CancelledError):
         futures["c001-s0004"].result(5)

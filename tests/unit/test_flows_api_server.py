@@ -33,7 +33,7 @@ ANSWERS = """
 HANGS = """
     import time
     def run(app, **options):
-        time.sleep(600)
+        time.sleep(120)
 """
 BREAKS = """
     def run(app, **options):
@@ -44,7 +44,7 @@ STUBBORN = """
     def run(app, **options):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         print("ready", flush=True)
-        time.sleep(600)
+        time.sleep(120)
 """
 
 
@@ -148,7 +148,7 @@ def test_the_server_leaves_when_its_command_is_killed(tmp_path: Path) -> None:
         "home, stand_in = map(Path, sys.argv[1:])\n"
         "ApiServer(home, {'PYTHONPATH': str(stand_in)}).start()\n"
         "print('started', flush=True)\n"
-        "time.sleep(600)\n"
+        "time.sleep(120)\n"
     )
     command = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path), str(folder)], stdout=subprocess.PIPE
@@ -159,18 +159,20 @@ def test_the_server_leaves_when_its_command_is_killed(tmp_path: Path) -> None:
     child = psutil.Process(int((tmp_path / "prefect-server.pid").read_text().split()[0]))
     assert not gone(child)
     command.kill()
-    command.wait()
+    command.wait(60)
     assert until(lambda: gone(child), 10)
 
 
-def orphan(seconds: int = 600) -> psutil.Process:
+def orphan(seconds: int = 120) -> psutil.Process:
     """Start a process whose parent has left already."""
     script = (
         "import subprocess, sys\n"
         "none = subprocess.DEVNULL\n"
         f"print(subprocess.Popen(['sleep', '{seconds}'], stdout=none, stderr=none).pid)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, check=True, timeout=60
+    )
     return psutil.Process(int(done.stdout))
 
 
@@ -196,7 +198,7 @@ def test_a_process_that_is_not_ours_is_left_alone(
     home = tmp_path / "home"
     home.mkdir()
     if named == "a living parent":
-        child = subprocess.Popen(["sleep", "600"])
+        child = subprocess.Popen(["sleep", "120"])
         other = psutil.Process(child.pid)
         started = other.create_time()
     else:
@@ -211,7 +213,7 @@ def test_a_process_that_is_not_ours_is_left_alone(
     finally:
         other.kill()
         if child is not None:
-            child.wait()
+            child.wait(60)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "1", "999999999 1.0", "{this} 0.0"])

@@ -278,4 +278,4 @@ def test_no_prefect_before_its_environment_is_set() -> None:
         "import flows.commands.prune\n"
         "assert 'prefect' not in sys.modules\n"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

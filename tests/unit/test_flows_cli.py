@@ -544,7 +544,8 @@ def test_check_prints_what_acx_looks_at(loudr: Loudr, book: Path) -> None:
 def test_help_loads_no_numbers_yet() -> None:
     """The numerical libraries read how many threads they may have when they are first imported."""
     script = "import sys, flows.cli; sys.exit('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    done = subprocess.run([sys.executable, "-c", script], check=False, timeout=120)
+    assert done.returncode == 0
 
 
 def test_help_lists_what_may_be_given(loudr: Loudr) -> None:

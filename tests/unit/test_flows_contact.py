@@ -15,6 +15,8 @@ from loudr_core.errors import StoreError
 
 
 class _Health(BaseHTTPRequestHandler):
+    timeout = 10  # the server ends after the request in hand, and one may never be sent
+
     def do_GET(self) -> None:
         self.send_response(200 if self.path == "/api/health" else 404)
         self.end_headers()
@@ -29,12 +31,12 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
     monkeypatch.setattr(contact, "_lost", set())
     server = HTTPServer(("127.0.0.1", 0), _Health)
     monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{server.server_port}/api")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server
     server.shutdown()
     server.server_close()
-    thread.join()
+    thread.join(60)
 
 
 @pytest.fixture

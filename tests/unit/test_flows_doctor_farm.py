@@ -50,13 +50,13 @@ def prefect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Prefect
         NAME: {"work_pool_name": "gpus"},
         WORKERS: [{"status": "ONLINE"}, {"status": "OFFLINE"}, {"status": "ONLINE"}],
     }
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     monkeypatch.setenv("LOUDR_HOME", str(tmp_path))
     monkeypatch.setenv("PREFECT_API_URL", f"http://127.0.0.1:{server.server_port}/api/")
     yield server
     server.shutdown()
-    thread.join()
+    thread.join(60)
     server.server_close()
 
 

@@ -174,6 +174,8 @@ def test_a_book_that_changes_meanwhile(studio: FakeStudio) -> None:
     watched.delete("a.md")
     assert render_ticket(request_for(taken_again(new)), watched, ledger).state == "superseded"
     assert status(watched)["state"] == "superseded", "it does not stay queued for ever"
+    assert not ledger.is_done(old.id), "the same version may be put back"
+    assert not ledger.is_done(taken_again(new).id)
 
 
 def taken_again(ticket: Ticket) -> Ticket:
@@ -218,7 +220,7 @@ def test_a_render_inside_a_poll_is_left_alone_while_it_lives(
     ledger = Ledger(store, "one")
     runs = InlineRuns(request, watched, ledger, stale_s=1.0)
     poll(watched, ledger, runs, options)
-    thread = threading.Thread(target=runs.render_all)
+    thread = threading.Thread(target=runs.render_all, daemon=True)
     thread.start()
     try:
         other = Ledger(store, "two")
@@ -229,7 +231,7 @@ def test_a_render_inside_a_poll_is_left_alone_while_it_lives(
             others.render_all()
     finally:
         go_on.set()
-        thread.join()
+        thread.join(60)
     assert len(studio.asked) == 1
     assert status(watched)["state"] == "done"
 

@@ -31,6 +31,6 @@ print(faults() - before)
 def test_arrays_of_a_take_are_not_faulted_in_anew() -> None:
     """A take like this is 470 pages; without the options each is faulted in again."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, timeout=120
     )
     assert int(done.stdout) < 100 * 100

@@ -260,7 +260,7 @@ def test_a_killed_writer_leaves_no_file_and_no_lock(tmp_path):
         with pytest.raises(PublishError, match="another process is writing"):
             write_m4b(target, packets, spec)
         child.send_signal(signal.SIGKILL)
-        child.wait()
+        child.wait(60)
     assert not target.exists()
     write_m4b(target, packets, spec)
     assert [path.name for path in tmp_path.iterdir()] == ["book.m4b"]
@@ -272,7 +272,8 @@ def test_ffprobe_agrees(tmp_path):
     tags = replace(TAGS, series="Tales", series_part="3", isbn="978", publisher="Heinemann")
     path = write_m4b(tmp_path / "book.m4b", packets, replace(spec, tags=tags)).path
     command = ["ffprobe", "-v", "error", "-of", "json", "-show_chapters", "-show_format"]
-    found = json.loads(subprocess.run([*command, path], capture_output=True, check=True).stdout)
+    done = subprocess.run([*command, path], capture_output=True, check=True, timeout=60)
+    found = json.loads(done.stdout)
     assert [c["tags"]["title"] for c in found["chapters"]] == ODD_TITLES[:2]
     assert float(found["chapters"][1]["start_time"]) == pytest.approx(40 * 1024 / RATE, abs=5e-4)
     assert float(found["format"]["duration"]) == pytest.approx(97 * 1024 / RATE, abs=2e-3)

@@ -94,7 +94,7 @@ def test_six_pollers_at_once_make_thirty_runs_of_thirty_books(
     runs, barrier = FakeRuns(), threading.Barrier(6)
 
     def one(number: int) -> PollReport:
-        barrier.wait()
+        barrier.wait(60)
         return look(watched, store, runs, owner=str(number))
 
     with ThreadPoolExecutor(6) as pool:
@@ -295,6 +295,23 @@ def test_a_status_that_may_not_be_written_is_no_trouble() -> None:
     watched, store, runs = ReadOnly(), MemoryStore(), FakeRuns()
     MemoryStore.put(watched, "a.epub", b"a")
     assert len(look(watched, store, runs).submitted) == 1
+
+
+def test_a_status_that_could_not_be_written_is_written_later() -> None:
+    """The drop folder was away, or full, when the book was done."""
+    watched, store, runs = Clock(), Clock(), FakeRuns()
+    watched.put("a.epub", b"a")
+    look(watched, store, runs)
+    (ticket,) = scan(watched).tickets
+    watched.skew_s = 3600  # the status is an hour old, the word in the ledger new
+    Ledger(store, "run").finish(
+        ticket.id, Outcome(state="done", result={"files": ["a.m4b"]}).as_dict()
+    )
+    assert json.loads(watched.get(status_key("a.epub")) or b"")["state"] == "queued"
+    assert look(watched, store, runs).finished == [ticket.place]
+    told = json.loads(watched.get(status_key("a.epub")) or b"")
+    assert (told["state"], told["files"]) == ("done", ["a.m4b"])
+    assert "owner" not in told
 
 
 def test_what_is_no_book_is_named_and_left() -> None:

@@ -87,7 +87,7 @@ def test_who_waits_is_woken(kind: str) -> None:
     timer = threading.Timer(0.01, end)
     timer.start()
     assert answers.come(LONG_S) == [futures[0]]
-    timer.join()
+    timer.join(60)
 
 
 def test_answers_of_many_threads_are_all_counted() -> None:
@@ -104,7 +104,7 @@ def test_answers_of_many_threads_are_all_counted() -> None:
     assert {future.result().id for future in answers.come(LONG_S)} == {str(n) for n in range(800)}
     assert answers.left == 0
     for thread in threads:
-        thread.join()
+        thread.join(60)
 
 
 def test_waiting_for_many_asks_each_a_few_times() -> None:

@@ -250,11 +250,11 @@ def test_two_runs_side_by_side_hardly_speak_a_segment_twice() -> None:
         finally:
             step.abort()
 
-    threads = [threading.Thread(target=run, args=(name,)) for name in ("one", "two")]
+    threads = [threading.Thread(target=run, args=(name,), daemon=True) for name in ("one", "two")]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert len(asked) - len(set(asked)) <= 6
     assert run_order(orders, "one") != run_order(orders, "two")
     assert run_order(orders, "one") == run_order(orders[::-1], "one")

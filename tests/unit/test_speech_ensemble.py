@@ -104,7 +104,7 @@ class FakePool:
         self._futures.append(future)
 
         def speak() -> None:
-            self._stage.held.wait()
+            assert self._stage.held.wait(60), "nobody lets it speak"
             if future.set_running_or_notify_cancel():
                 self._stage.spoken.append((self._name, given.id))
                 future.set_result(outcome(given))
@@ -121,7 +121,7 @@ class FakePool:
                 future.cancel()
             self._stage.held.set()
         for thread in self._threads:
-            thread.join()
+            thread.join(60)
         self._stage.ended(self._size)
 
 

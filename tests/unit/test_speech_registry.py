@@ -41,6 +41,6 @@ def test_nothing_is_imported_before_it_is_asked_for() -> None:
         "print(sorted({'onnxruntime', 'onnx', 'hibari'} & set(sys.modules)))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.strip() == "[]"

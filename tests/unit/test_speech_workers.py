@@ -308,7 +308,7 @@ def test_children_end_with_a_killed_parent(tmp_path: Path) -> None:
         children = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
     assert len(children) == 2
     parent.kill()
-    parent.wait()
+    parent.wait(60)
     until = time.monotonic() + 2.0
     while any(runs(child) for child in children) and time.monotonic() < until:
         time.sleep(0.02)

@@ -45,11 +45,11 @@ def test_put_if_absent_has_one_winner(store: LocalStore) -> None:
         if store.put_if_absent("claim", b"%d" % number):
             won.append(b"%d" % number)
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(16)]
+    threads = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert len(won) == 1
     assert store.get("claim") == won[0]
 
@@ -149,11 +149,11 @@ def test_stores_of_one_folder_never_write_one_file_aside(tmp_path: Path) -> None
             key = f"{each % 3}/{number}-{each}"
             stores[number % 2].put(key, key.encode())
 
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    threads = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     keys = list(stores[0].list(""))
     assert len(keys) == 160
     assert all(stores[1].get(key) == key.encode() for key in keys)

@@ -61,13 +61,15 @@ def test_of_two_claims_whose_replies_are_lost_one_is_ours(bucket: str, faulty_s3
     store = S3Store(bucket, endpoint_url=proxy.url)
     won: list[bool] = []
     threads = [
-        threading.Thread(target=lambda: won.append(store.put_if_absent("claim", b"same")))
+        threading.Thread(
+            target=lambda: won.append(store.put_if_absent("claim", b"same")), daemon=True
+        )
         for _ in range(2)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(60)
     assert sorted(won) == [False, True]
 
 
@@ -242,7 +244,7 @@ def naysayer() -> Iterator[Any]:
     yield server
     server.shutdown()
     server.server_close()
-    thread.join()
+    thread.join(60)
 
 
 @pytest.mark.parametrize(("status", "code", "kind", "words"), ANSWERS)
