@@ -75,13 +75,22 @@ def render_ticket(request: DroppedRequest, watched: ObjectStore, ledger: Ledger)
         outcome = Outcome(state="refused", reason=str(error))
     except QualityError as error:
         outcome = Outcome(state="failed", reason=error.message)
-    first = ledger.finish(ticket.id, outcome.as_dict())
-    if not first:
+    return _file(outcome, ticket, watched, ledger)
+
+
+def _file(outcome: Outcome, ticket: Ticket, watched: ObjectStore, ledger: Ledger) -> Outcome:
+    """Note what became of a book, in the ledger and beside it.
+
+    A version that is gone is not done: the same may come back, when its folder is mounted again or
+    somebody restores it, and is then given to another run.
+    """
+    superseded = outcome.state == "superseded"
+    if not superseded and not ledger.finish(ticket.id, outcome.as_dict()):
         return outcome
     now = ticket_of(watched, ticket.key)
     # Of a book that was taken away too, or "queued" would stand there for ever; another version of
     # it has a word of its own.
-    if now is None or (now == ticket and outcome.state != "superseded"):
+    if now is None or (now == ticket and not superseded):
         write_status(watched, ticket, outcome)
     return outcome
 

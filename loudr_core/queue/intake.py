@@ -25,6 +25,10 @@ _CLOCK_STEP_S = 2.0
 """Servers tell the time in whole seconds, and of an object perhaps more exactly."""
 
 
+_LATE_S = 10.0
+"""A status is written after the word in the ledger; one so much older was written before it."""
+
+
 class Runs(Protocol):
     """Where books are rendered."""
 
@@ -116,8 +120,11 @@ def poll(watched: ObjectStore, ledger: Ledger, runs: Runs, options: PollOptions)
     for ticket in found.tickets:
         entry = known.get(ticket.id, Entry())
         look = _Look(watched, ledger, runs, options, report)
+        told_s = found.told_s.get(ticket.key)
         try:
             look.at(ticket, entry, age_s=now - ticket.touched_s)
+            if entry.done and told_s is not None and now - told_s > entry.done_s + _LATE_S:
+                look.tell_again(ticket)
         except LoudrError as error:
             logger.warning("%s: %s", ticket.place, error.message)
             report.troubled.append(f"{ticket.place}: {error.message}")
@@ -148,6 +155,13 @@ class _Look:
             self._take(ticket)
         else:
             self.report.running.append(ticket.place)
+
+    def tell_again(self, ticket: Ticket) -> None:
+        """Write the status that could not be written when the book was done."""
+        said = self.ledger.outcome_of(ticket.id)
+        state, reason = said.pop("state", None), said.pop("reason", "")
+        if state is not None:
+            write_status(self.watched, ticket, Outcome(state=state, reason=reason, result=said))
 
     def _settled(self, ticket: Ticket, entry: Entry, age_s: float) -> bool:
         """Say whether nothing has changed for long enough.

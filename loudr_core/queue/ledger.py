@@ -36,6 +36,11 @@ class Entry:
         return self.ages_s.get("claim")
 
     @property
+    def done_s(self) -> float:
+        """Seconds since it was done."""
+        return self.ages_s["done"]
+
+    @property
     def done(self) -> bool:
         """Whether nothing more is to do."""
         return "done" in self.ages_s
@@ -103,6 +108,15 @@ class Ledger:
     def finish(self, ticket_id: str, outcome: Mapping[str, Any]) -> bool:
         """Note what became of a version; say whether ours is the word that counts."""
         return self._put_new(ticket_id, "done", outcome)
+
+    def outcome_of(self, ticket_id: str) -> dict[str, Any]:
+        """Return what `finish` has noted; empty when that is gone or damaged."""
+        try:
+            said = dict(json.loads(self._store.get(_key(ticket_id, "done")) or b"{}"))
+        except (ValueError, TypeError):
+            return {}
+        said.pop("owner", None)
+        return said
 
     def is_done(self, ticket_id: str) -> bool:
         """Say whether a version needs nothing more, asked of the store now."""

@@ -90,11 +90,14 @@ class Scan:
     unusable : list of str
         One line for each book that cannot be taken as it lies there, and each folder that cannot be
         looked into.
+    told_s : dict of str to float
+        Key of a book to when its status object was written; without those that have none.
     """
 
     tickets: list[Ticket]
     strange: list[str]
     unusable: list[str]
+    told_s: dict[str, float]
 
 
 def scan(store: ObjectStore) -> Scan:
@@ -122,7 +125,10 @@ def scan(store: ObjectStore) -> Scan:
             unusable.append(f"{printable(object_url(store.url, key))}: {fault}")
         else:
             tickets.append(_ticket(store, entry, entries.get(key + _SIDECAR)))
-    return Scan(tickets=tickets, strange=strange, unusable=unusable)
+    told_s = {
+        key: entries[status].modified_s for key in books if (status := key + _STATUS) in entries
+    }
+    return Scan(tickets=tickets, strange=strange, unusable=unusable, told_s=told_s)
 
 
 def ticket_of(store: ObjectStore, key: str) -> Ticket | None:
