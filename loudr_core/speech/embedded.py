@@ -14,8 +14,6 @@ from threading import Event
 
 import numpy as np
 
-from loudr_core.arrays import Mono
-from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import BundleError, ConfigError, DeviceError, SynthesisError
 from loudr_core.findings import Finding
@@ -24,8 +22,9 @@ from loudr_core.speech.embedded_voice import VOICE, EmbeddedVoice, voice_facts, 
 from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.speech.legible import foreign_letters, unreadable
 from loudr_core.speech.limits import EMBEDDED
-from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.passes import cut_passes, join_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
+from loudr_core.speech.tags import primary_subtag
 
 __all__ = ["EmbeddedEngine", "open_embedded"]
 
@@ -118,7 +117,8 @@ class EmbeddedEngine:
             self._voice.render(each, request.speed, request.seed + (number << 64))
             for number, each in enumerate(passes)
         ]
-        samples = parts[0] if len(parts) == 1 else self._join(parts, request.speed)
+        pauses_s = [_JOIN_S / request.speed] * len(parts)
+        samples = join_passes(parts, self.sample_rate_hz, pauses_s=pauses_s)
         if len(samples) == 0 or not np.isfinite(samples).all():
             found = "no samples" if len(samples) == 0 else "samples that are not finite"
             raise SynthesisError(f"the voice gave {found} for {len(phonemes)} phonemes")
@@ -134,8 +134,7 @@ class EmbeddedEngine:
         check_request(request, self.limits)
         if request.voice != VOICE:
             raise SynthesisError(f"no voice {request.voice!r}: the embedded engine has {VOICE!r}")
-        language = request.language.replace("_", "-").partition("-")[0].lower()
-        if language not in self.limits.languages:
+        if primary_subtag(request.language) not in self.limits.languages:
             raise SynthesisError(
                 f"the embedded voice speaks English, not {request.language!r}: "
                 "choose another engine"
@@ -198,13 +197,6 @@ class EmbeddedEngine:
         return " ".join(
             word[start : start + _READ_LETTERS] for start in range(0, len(word), _READ_LETTERS)
         )
-
-    def _join(self, parts: list[Mono], speed: float) -> Mono:
-        pause = np.zeros(round(_JOIN_S / speed * self.sample_rate_hz), np.float32)
-        pieces: list[Mono] = []
-        for part in parts:
-            pieces += [trim_edges(part, self.sample_rate_hz), pause]
-        return np.concatenate(pieces[:-1])
 
 
 @functools.lru_cache(maxsize=1)

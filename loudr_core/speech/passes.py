@@ -1,4 +1,4 @@
-"""Cut a long phoneme string where a listener expects a breath.
+"""Cut a long phoneme string where a listener expects a breath, and join what its passes came to.
 
 A model that speaks 1,000 phonemes in one pass slurs and needs memory for them; one that is fed
 single words has no melody. A pass is at most `limit` symbols, and the cut is made at the strongest
@@ -6,7 +6,14 @@ mark near the middle: end of a sentence, clause, comma, word. Only a run without
 cut inside.
 """
 
-__all__ = ["cut_passes"]
+from collections.abc import Sequence
+
+import numpy as np
+
+from loudr_core.arrays import Mono
+from loudr_core.audio.trim import trim_edges
+
+__all__ = ["cut_passes", "join_passes"]
 
 _CLOSING = "\"'”’)]»"
 _MARKS = (".!?…", ";:—", ",")
@@ -34,6 +41,26 @@ def cut_passes(phonemes: str, limit: int) -> list[str]:
         return [text]
     cut = _best_cut(text)
     return [*cut_passes(text[:cut], limit), *cut_passes(text[cut:], limit)]
+
+
+def join_passes(parts: Sequence[Mono], sample_rate_hz: int, *, pauses_s: Sequence[float]) -> Mono:
+    """Return passes as one take, each with its edges trimmed, with silence between two.
+
+    Parameters
+    ----------
+    parts : sequence of float32, shape (n,)
+        At least one. A single one is returned as it is, edges included.
+    sample_rate_hz : int
+    pauses_s : sequence of float
+        Seconds after each part; the last is not used.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    pieces: list[Mono] = []
+    for part, pause_s in zip(parts, pauses_s, strict=True):
+        pieces.append(trim_edges(part, sample_rate_hz))
+        pieces.append(np.zeros(round(pause_s * sample_rate_hz), np.float32))
+    return np.concatenate(pieces[:-1])
 
 
 def _best_cut(text: str) -> int:

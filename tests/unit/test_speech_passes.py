@@ -1,7 +1,8 @@
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.passes import cut_passes, join_passes
 
 
 def test_short_text_is_one_pass() -> None:
@@ -33,3 +34,18 @@ def test_nothing_is_lost_and_nothing_too_long(text: str, limit: int) -> None:
     passes = cut_passes(text, limit)
     assert all(0 < len(each) <= limit for each in passes)
     assert "".join(passes).replace(" ", "") == text.replace(" ", "")
+
+
+def test_passes_are_joined_with_the_silence_after_each_but_the_last() -> None:
+    loud = np.full(24_000, 0.5, np.float32)
+    joined = join_passes([loud, -loud, loud], 24_000, pauses_s=[0.1, 0.25, 9.0])
+    assert joined.dtype == np.float32
+    assert len(joined) == 3 * 24_000 + 2_400 + 6_000
+    assert not joined[24_000:26_400].any()
+    assert (joined[30_000:46_000] == -0.5).all()
+    assert not joined[50_400:56_400].any()
+
+
+def test_a_single_pass_keeps_its_edges() -> None:
+    quiet = np.zeros(24_000, np.float32)
+    assert join_passes([quiet], 24_000, pauses_s=[0.1]) is quiet

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from loudr_core.arrays import Mono
 from loudr_core.audio.limiter import soft_limit
-from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError, SynthesisError
 from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
@@ -33,9 +32,10 @@ from loudr_core.speech.bluetts.voices import BlueVoice, voice_info
 from loudr_core.speech.cancelling import Poll, poll_of
 from loudr_core.speech.given_phonemes import GivenPhonemes
 from loudr_core.speech.limits import BLUETTS
-from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.passes import cut_passes, join_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.session import render_class
+from loudr_core.speech.tags import primary_subtag
 
 __all__ = ["BlueEngine", "open_bluetts"]
 
@@ -311,13 +311,7 @@ class BlueEngine:
 def _joined(passes: Sequence[Utterance], speed: float) -> Mono:
     """Return the passes, limited by the same curve and not by their own peaks."""
     limited = [soft_limit(_faded(each.samples)) for each in passes]
-    if len(limited) == 1:
-        return limited[0]
-    pause = np.zeros(round(_JOIN_S / speed * SAMPLE_RATE_HZ), np.float32)
-    pieces: list[Mono] = []
-    for samples in limited:
-        pieces += [trim_edges(samples, SAMPLE_RATE_HZ), pause]
-    return np.concatenate(pieces[:-1])
+    return join_passes(limited, SAMPLE_RATE_HZ, pauses_s=[_JOIN_S / speed] * len(limited))
 
 
 def _faded(samples: Mono) -> Mono:
@@ -330,5 +324,5 @@ def _faded(samples: Mono) -> Mono:
 
 
 def _primary(tag: str) -> str:
-    language = tag.replace("_", "-").partition("-")[0].lower()
+    language = primary_subtag(tag)
     return _OLD_TAGS.get(language, language)

@@ -12,15 +12,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from loudr_core.errors import BundleError, DeviceError, SynthesisError
+from loudr_core.errors import BundleError
 from loudr_core.speech.bluetts.bundle import BlueBundle
 from loudr_core.speech.bluetts.tables import CHANNELS, STYLE_SHAPE, TEXT_WIDTH
 from loudr_core.speech.session import Port, open_session, ports
+from loudr_core.speech.signatures import (
+    OTHER_MODEL,
+    Axes,
+    check_axes,
+    check_names,
+    run_failure,
+    shown_axes,
+)
 
-__all__ = ["Axes", "BlueGraph", "BlueGraphs", "open_blue_graphs"]
-
-Axes = tuple[int | None, ...]
-"""Lengths of axes; None is one that must take any length."""
+__all__ = ["BlueGraph", "BlueGraphs", "open_blue_graphs"]
 
 _ONE: Axes = (1,)
 _IDS: Axes = (1, None)
@@ -54,7 +59,6 @@ _WANTED: Final[Mapping[str, tuple[str, dict[str, Axes], Axes]]] = {
     ),
     "vocoder": ("vocoder", {"latent": (1, 24, None)}, ()),
 }
-_OTHER_MODEL: Final = "is this another model's export?"
 
 
 class BlueGraph:
@@ -87,21 +91,13 @@ class BlueGraph:
             _check_usable(path, self.inputs)
         if name == "vector_estimator" and _GUIDANCE in self.inputs:
             wanted = {**wanted, _GUIDANCE: _ONE}
-        if set(self.inputs) != set(wanted):
-            raise BundleError(
-                f"{path}: inputs are [{', '.join(self.inputs)}]; a BlueTTS {what} needs "
-                f"[{', '.join(wanted)}] - {_OTHER_MODEL}",
-                path=str(path),
-                key="input",
-                found=list(self.inputs),
-                expected=list(wanted),
-            )
+        check_names(path, f"BlueTTS {what}", "input", wanted, inputs)
         for port in inputs:
             _check_type(path, port)
             if port.name != "latent":
-                _check_axes(path, "input", port, wanted[port.name])
-        if made and outputs[0].shape:
-            _check_axes(path, "output", outputs[0], made)
+                check_axes(path, "input", port, wanted[port.name])
+        if made:
+            check_axes(path, "output", outputs[0], made)
         self._output = outputs[0].name
 
     def run(self, feeds: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
@@ -122,15 +118,8 @@ class BlueGraph:
         try:
             (made,) = self._session.run([self._output], dict(feeds))
         except Exception as error:  # onnxruntime's classes derive from Exception, privately
-            raise self._failure(error) from error
+            raise run_failure(error, self.path.name) from error
         return np.asarray(made, np.float32)
-
-    def _failure(self, error: Exception) -> SynthesisError | DeviceError:
-        reason = " ".join(str(error).split())[:300]
-        name = self.path.name
-        if "allocate memory" in reason or "out of memory" in reason.lower():
-            return DeviceError(f"{name} found no memory: {reason}", graph=name)
-        return SynthesisError(f"{name} failed: {reason}", graph=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -180,8 +169,8 @@ def _folds(vocoder: BlueGraph) -> bool:
     channels = port.shape[1] if len(port.shape) == 3 else -1
     if channels not in (24, CHANNELS, None):
         raise BundleError(
-            f"{vocoder.path}: input 'latent' has shape {_shown(port.shape)}, expected [1, 24, any] "
-            f"or [1, {CHANNELS}, any] - {_OTHER_MODEL}",
+            f"{vocoder.path}: input 'latent' has shape {shown_axes(port.shape)}, expected "
+            f"[1, 24, any] or [1, {CHANNELS}, any] - {OTHER_MODEL}",
             path=str(vocoder.path),
             key="latent",
         )
@@ -202,26 +191,7 @@ def _check_type(path: Path, port: Port) -> None:
     wanted = "tensor(int64)" if port.name == "text_ids" else "tensor(float)"
     if port.kind != wanted:
         raise BundleError(
-            f"{path}: input {port.name!r} is {port.kind}, expected {wanted} - {_OTHER_MODEL}",
+            f"{path}: input {port.name!r} is {port.kind}, expected {wanted} - {OTHER_MODEL}",
             path=str(path),
             key=port.name,
         )
-
-
-def _check_axes(path: Path, side: str, port: Port, wanted: Axes) -> None:
-    fits = len(port.shape) == len(wanted) and all(
-        # An axis that must be free may not be fixed, or only texts of one length could be said.
-        there is None or there == length or (length is None and side == "output")
-        for there, length in zip(port.shape, wanted, strict=True)
-    )
-    if not fits:
-        raise BundleError(
-            f"{path}: {side} {port.name!r} has shape {_shown(port.shape)}, expected "
-            f"{_shown(wanted)} - {_OTHER_MODEL}",
-            path=str(path),
-            key=port.name,
-        )
-
-
-def _shown(axes: Axes) -> str:
-    return "[" + ", ".join("any" if axis is None else str(axis) for axis in axes) + "]"

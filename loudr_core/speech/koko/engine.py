@@ -14,9 +14,7 @@ from threading import Event
 
 import numpy as np
 
-from loudr_core.arrays import Mono
 from loudr_core.audio.limiter import soft_limit
-from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import ConfigError, SynthesisError
 from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
@@ -28,9 +26,10 @@ from loudr_core.speech.koko.reading import POLICIES, close_sentence, read_text
 from loudr_core.speech.koko.recipe import Recipe
 from loudr_core.speech.koko.voices import speaker_of, voice_infos
 from loudr_core.speech.limits import KOKO
-from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.passes import cut_passes, join_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.session import render_class
+from loudr_core.speech.tags import primary_subtag
 
 __all__ = ["KokoEngine", "open_koko"]
 
@@ -177,7 +176,11 @@ class KokoEngine:
             raise SynthesisError("there is no word to speak")
         findings = reading_findings(request, reading)
         passes = self._passes(reading.text, speaker, request, poll)
-        samples = _joined(passes, request.speed)
+        samples = join_passes(
+            [each.samples for each in passes],
+            SAMPLE_RATE_HZ,
+            pauses_s=[_JOIN_S / request.speed] * len(passes),
+        )
         if sum(map(str.isalnum, reading.text)) == 1 and len(samples) < _LEAST_S * SAMPLE_RATE_HZ:
             raise SynthesisError(
                 f"{reading.text!r} alone would be a click of "
@@ -203,8 +206,7 @@ class KokoEngine:
 
     def _check(self, request: SpeechRequest) -> None:
         check_request(request, self.limits)
-        language = request.language.replace("_", "-").partition("-")[0].lower()
-        if language not in self.limits.languages:
+        if primary_subtag(request.language) not in self.limits.languages:
             raise SynthesisError(
                 f"Koko was trained on English, not on {request.language!r}: choose another engine"
             )
@@ -240,13 +242,3 @@ class KokoEngine:
                     "the durations of this bundle are not those of speech"
                 )
         return done
-
-
-def _joined(passes: Sequence[Utterance], speed: float) -> Mono:
-    if len(passes) == 1:
-        return passes[0].samples
-    pause = np.zeros(round(_JOIN_S / speed * SAMPLE_RATE_HZ), np.float32)
-    pieces: list[Mono] = []
-    for each in passes:
-        pieces += [trim_edges(each.samples, SAMPLE_RATE_HZ), pause]
-    return np.concatenate(pieces[:-1])

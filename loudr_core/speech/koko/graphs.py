@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from loudr_core.errors import BundleError, DeviceError, SynthesisError
+from loudr_core.errors import BundleError
 from loudr_core.speech.koko.bundle import KokoBundle
 from loudr_core.speech.session import Port, open_session, ports
+from loudr_core.speech.signatures import OTHER_MODEL, Axes, check_axes, check_names, run_failure
 
-__all__ = ["MEL_BINS", "SPEAKER_WIDTH", "Axes", "KokoGraph", "open_koko_graphs"]
+__all__ = ["MEL_BINS", "SPEAKER_WIDTH", "KokoGraph", "open_koko_graphs"]
 
 MEL_BINS = 100
 SPEAKER_WIDTH = 256
@@ -30,9 +31,6 @@ _INTEGERS: dict[str, type[np.signedinteger[Any]]] = {
     "tensor(int64)": np.int64,
     "tensor(int32)": np.int32,
 }
-
-Axes = tuple[int | None, ...]
-"""Lengths of axes; None is one that must take any length."""
 
 _IDS = frozenset({"input_ids", "spk_id"})
 _MEL: Axes = (1, MEL_BINS, None)
@@ -76,12 +74,12 @@ class KokoGraph:
         self._session = open_session(path, provider=provider, threads=threads, deterministic=True)
         what, inputs, outputs = _SIGNATURES[name]
         there, made = ports(self._session)
-        _check_names(path, what, "input", inputs, there)
-        _check_names(path, what, "output", outputs, made)
+        check_names(path, f"Koko {what}", "input", inputs, there)
+        check_names(path, f"Koko {what}", "output", outputs, made)
         for port in there:
-            _check_axes(path, "input", port, inputs[port.name])
+            check_axes(path, "input", port, inputs[port.name])
         for port in made:
-            _check_axes(path, "output", port, outputs[port.name])
+            check_axes(path, "output", port, outputs[port.name])
         self._types = {port.name: _type_of(path, port) for port in there}
         self._outputs = tuple(outputs)
 
@@ -107,15 +105,8 @@ class KokoGraph:
         try:
             made = self._session.run(self._outputs, cast)
         except Exception as error:  # onnxruntime's classes derive from Exception, privately
-            raise self._failure(error) from error
+            raise run_failure(error, self.path.name) from error
         return [np.asarray(each, np.float32) for each in made]
-
-    def _failure(self, error: Exception) -> SynthesisError | DeviceError:
-        reason = " ".join(str(error).split())[:300]
-        name = self.path.name
-        if "allocate memory" in reason or "out of memory" in reason.lower():
-            return DeviceError(f"{name} found no memory: {reason}", graph=name)
-        return SynthesisError(f"{name} failed: {reason}", graph=name)
 
 
 def open_koko_graphs(
@@ -129,51 +120,14 @@ def open_koko_graphs(
     }
 
 
-def _check_names(
-    path: Path, what: str, side: str, wanted: Mapping[str, Axes], found: tuple[Port, ...]
-) -> None:
-    names = [port.name for port in found]
-    if set(names) != set(wanted):
-        raise BundleError(
-            f"{path}: {side}s are [{', '.join(names)}]; a Koko {what} needs "
-            f"[{', '.join(wanted)}] - is this another model's export?",
-            path=str(path),
-            key=side,
-            found=names,
-            expected=list(wanted),
-        )
-
-
-def _check_axes(path: Path, side: str, port: Port, wanted: Axes) -> None:
-    """Refuse declared lengths that differ; an output may be declared without any."""
-    if side == "output" and not port.shape:
-        return
-    fits = len(port.shape) == len(wanted) and all(
-        # An axis that must be free may not be fixed, or only texts of one length could be said.
-        there is None or there == length or (length is None and side == "output")
-        for there, length in zip(port.shape, wanted, strict=True)
-    )
-    if not fits:
-        raise BundleError(
-            f"{path}: {side} {port.name!r} has shape {_shown(port.shape)}, expected "
-            f"{_shown(wanted)} - is this another model's export?",
-            path=str(path),
-            key=port.name,
-        )
-
-
 def _type_of(path: Path, port: Port) -> type[np.generic]:
     known: Mapping[str, type[np.generic]] = _INTEGERS if port.name in _IDS else _FLOATS
     kind = known.get(port.kind)
     if kind is None:
         raise BundleError(
             f"{path}: input {port.name!r} is {port.kind}, expected one of {', '.join(known)} "
-            "- is this another model's export?",
+            f"- {OTHER_MODEL}",
             path=str(path),
             key=port.name,
         )
     return kind
-
-
-def _shown(axes: Axes) -> str:
-    return "[" + ", ".join("any" if axis is None else str(axis) for axis in axes) + "]"

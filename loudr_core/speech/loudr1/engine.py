@@ -24,6 +24,7 @@ from loudr_core.speech.loudr1.model import Loudr1
 from loudr_core.speech.loudr1.voice import VoiceProfile
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.session import render_class
+from loudr_core.speech.tags import primary_subtag
 
 __all__ = ["Loudr1Engine", "open_loudr1"]
 
@@ -200,7 +201,7 @@ class Loudr1Engine:
 
 def _tokenizer_language(tag: str) -> str:
     """Return a BCP 47 tag as the tokenizer names the language: no region, one Norwegian."""
-    language = tag.replace("_", "-").partition("-")[0].lower()
+    language = primary_subtag(tag)
     return "no" if language in {"nb", "nn"} else language
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from loudr_core.errors import BundleError, DeviceError, SynthesisError
+from loudr_core.errors import BundleError
 from loudr_core.speech.loudr1.algorithm import (
     COND_ROWS,
     MEL_BINS,
@@ -21,6 +21,7 @@ from loudr_core.speech.loudr1.algorithm import (
     Algorithm,
 )
 from loudr_core.speech.session import Port, Resident, open_session, ports, run_resident
+from loudr_core.speech.signatures import run_failure, shown_axes
 
 __all__ = [
     "HIDDEN",
@@ -190,7 +191,7 @@ class Graph:
         try:
             results: list[NDArray[Any]] = self._session.run(self._outputs, dict(feeds))
         except Exception as error:  # onnxruntime's classes derive from Exception, privately
-            raise self._failure(error) from error
+            raise run_failure(error, self.name, called=f"graph {self.name}") from error
         return results
 
     def run_resident(
@@ -211,13 +212,7 @@ class Graph:
         try:
             return run_resident(self._session, feeds, kept, fetch=fetch, keep=keep)
         except Exception as error:  # as above
-            raise self._failure(error) from error
-
-    def _failure(self, error: Exception) -> SynthesisError | DeviceError:
-        reason = " ".join(str(error).split())[:300]
-        if "allocate memory" in reason or "out of memory" in reason.lower():
-            return DeviceError(f"graph {self.name} found no memory: {reason}", graph=self.name)
-        return SynthesisError(f"graph {self.name} failed: {reason}", graph=self.name)
+            raise run_failure(error, self.name, called=f"graph {self.name}") from error
 
 
 def open_graphs(
@@ -271,8 +266,8 @@ def _check(name: str, path: Path, side: str, expected: Port, found: Port | None)
         raise _refused(
             name,
             path,
-            f"has {side} {expected.name!r} of shape {_shown(found.shape)}, "
-            f"expected {_shown(expected.shape)}",
+            f"has {side} {expected.name!r} of shape {shown_axes(found.shape)}, "
+            f"expected {shown_axes(expected.shape)}",
         )
 
 
@@ -282,7 +277,3 @@ def _refused(name: str, path: Path, reason: str) -> BundleError:
         path=str(path),
         key=name,
     )
-
-
-def _shown(shape: tuple[int | None, ...]) -> str:
-    return "[" + ", ".join("any" if axis is None else str(axis) for axis in shape) + "]"

@@ -15,14 +15,13 @@ from typing import Final
 import numpy as np
 
 from loudr_core.arrays import Mono
-from loudr_core.audio.trim import trim_edges
 from loudr_core.canonical import digest
 from loudr_core.errors import SynthesisError
 from loudr_core.findings import Finding
 from loudr_core.speech.answering import answer_each, check_request, check_threads, needed_bundle
 from loudr_core.speech.given_phonemes import IDS_MARK
 from loudr_core.speech.limits import SANOTTS
-from loudr_core.speech.passes import cut_passes
+from loudr_core.speech.passes import cut_passes, join_passes
 from loudr_core.speech.protocol import Speech, SpeechRequest, VoiceInfo
 from loudr_core.speech.sanotts.configs import SAMPLE_RATE_HZ
 from loudr_core.speech.sanotts.languages import primary
@@ -234,15 +233,13 @@ class SanottsEngine:
         return encode(phonemes, self._package.phonemes, vocabulary=self._package.vocabulary)
 
     def _join(self, sentences: list[list[Mono]], speed: float) -> Mono:
-        if len(sentences) == 1 and len(sentences[0]) == 1:
-            return sentences[0][0]
-        pieces: list[Mono] = []
-        for sentence in sentences:
-            for place, part in enumerate(sentence):
-                pause_s = _SENTENCE_S if place == len(sentence) - 1 else _CUT_S
-                pieces.append(trim_edges(part, self.sample_rate_hz))
-                pieces.append(np.zeros(round(pause_s / speed * self.sample_rate_hz), np.float32))
-        return np.concatenate(pieces[:-1])
+        parts = [part for sentence in sentences for part in sentence]
+        pauses_s = [
+            (_SENTENCE_S if place == len(sentence) - 1 else _CUT_S) / speed
+            for sentence in sentences
+            for place in range(len(sentence))
+        ]
+        return join_passes(parts, self.sample_rate_hz, pauses_s=pauses_s)
 
 
 def _findings(rows: Sequence[IdRow]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from loudr_core.findings import Finding
+from loudr_core.speech.tags import primary_subtag
 
 __all__ = ["language_of", "primary"]
 
@@ -43,5 +44,5 @@ def language_of(written: str, espeak_voice: str) -> tuple[str, tuple[Finding, ..
 
 def primary(tag: str) -> str:
     """Return the language of a tag without region; the two written norms of Norwegian are one."""
-    language = tag.replace("_", "-").partition("-")[0].lower()
+    language = primary_subtag(tag)
     return _SAME.get(language, language)
