@@ -4,6 +4,7 @@ The only module that reads the environment.
 """
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -32,6 +33,14 @@ EXECUTORS: tuple[str, ...] = get_args(_Executor)
 """Where a render may run."""
 _DEFAULT_PROFILE = "audiobook"
 _PROFILE = tuple(Profile.model_fields)
+_PLAIN_WORDS = {
+    "tuple_type": "must be a list, of tables in double brackets",
+    "dict_type": "must be a table",
+    "model_type": "must be a table",
+    "string_type": "must be text",
+    "string_pattern_mismatch": "names are of a-z and 0-9, with - or _ between them",
+}
+"""For what pydantic says in the words of its own trade."""
 _OTHER_VARIABLES = {"LOUDR_TEST_DATA", "LOUDR_PROFILE"}
 
 
@@ -78,6 +87,7 @@ class Settings(BaseSettings, Profile):
     """What an hour of one engine process costs, for the pages and events of runs."""
     currency: str = Field(default="", max_length=16)
     _profile_name: str = PrivateAttr(default="")
+    _placed: frozenset[str] = PrivateAttr(default=frozenset())
 
     @classmethod
     def settings_customise_sources(
@@ -111,9 +121,10 @@ class Settings(BaseSettings, Profile):
     @property
     def profile(self) -> Profile:
         """The part that decides how a book sounds."""
-        return Profile.model_validate(
-            self.model_dump(include=set(Profile.model_fields), mode="python")
-        )
+        kept = self.model_dump(include=set(Profile.model_fields), mode="python")
+        for name in self._placed - {rule.voice for rule in self.cast}:
+            kept["voices"].pop(name, None)
+        return Profile.model_validate(kept)
 
 
 def load(profile: str | None = None, **arguments: object) -> Settings:
@@ -138,15 +149,16 @@ def load(profile: str | None = None, **arguments: object) -> Settings:
     layered = _read_profile(name) if name else {}
     given = {key: value for key, value in arguments.items() if value is not None}
     try:
-        from_environment = Settings().model_dump(exclude_unset=True)
+        from_environment = _own_types(Settings().model_dump(exclude_unset=True))
         settings = Settings(**_merge(layered, from_environment, given))
     except ValidationError as exc:
-        raise ConfigError(_first_fault(exc, name), profile=name or "") from exc
+        raise ConfigError(_first_fault(exc, name, given), profile=name or "") from exc
     except SettingsError as exc:  # a table or list in the environment is not JSON
         field = str(exc).partition('"')[2].partition('"')[0]
         raise ConfigError(
             f"{PREFIX}{field.upper()} is not JSON: {exc.__cause__}", variable=field
         ) from exc
+    settings._placed = _only_placed(from_environment, layered)
     settings._profile_name = "" if name in (None, _DEFAULT_PROFILE) else Path(name or "").stem
     return settings
 
@@ -201,6 +213,39 @@ def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def _own_types(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of the environment, options of engines as the numbers that they are.
+
+    An engine knows the types of its options, and the environment knows text only.
+    """
+    for table in (settings, *settings.get("voices", {}).values()):
+        if table.get("options"):
+            table["options"] = {name: _typed(value) for name, value in table["options"].items()}
+    return settings
+
+
+def _typed(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        number = json.loads(value)
+    except ValueError:
+        return value
+    return number if isinstance(number, bool | int | float) else value
+
+
+def _only_placed(environment: Mapping[str, Any], profile: Mapping[str, Any]) -> frozenset[str]:
+    """Return the voices of which all that is said is where the environment has their model.
+
+    `LOUDR_VOICES__NAME__BUNDLE` is set for all that runs on a machine, and its other books know
+    nothing of that voice.
+    """
+    voices, there = environment.get("voices", {}), profile.get("voices", {})
+    return frozenset(
+        name for name in voices if set(voices[name]) == {"bundle"} and name not in there
+    )
+
+
 def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
     known = {f"{PREFIX}{field}".upper() for field in Settings.model_fields} | _OTHER_VARIABLES
     for variable in environment:
@@ -220,12 +265,31 @@ def _known_settings(model: type[BaseModel], start: str = "") -> list[str]:
     return known
 
 
-def _first_fault(exc: ValidationError, profile: str | None) -> str:
+def _first_fault(exc: ValidationError, profile: str | None, given: Mapping[str, object]) -> str:
     fault = exc.errors()[0]
-    where = ".".join(str(part) for part in fault["loc"])
+    where = ".".join(str(part) for part in fault["loc"] if part != "[key]")
+    place = fault["loc"]
+    said = _PLAIN_WORDS.get(fault["type"], fault["msg"].lower())
+    if fault["type"] == "value_error":
+        said = str(fault["ctx"]["error"])
+        place = (*place, said.partition(" ")[0])  # of a table, the name in it
+    variable = "" if fault["loc"] and fault["loc"][0] in given else _variable(place)
     origin = f" (profile {profile})" if profile else ""
+    if variable:
+        origin = f" (variable {variable})"
     if fault["type"] == "extra_forbidden":
         close = difflib.get_close_matches(where, _known_settings(Settings), n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
         return f"unknown setting {where}{hint}{origin}"
-    return f"setting {where} = {fault['input']!r}: {fault['msg'].lower()}{origin}"
+    return f"setting {where} = {fault['input']!r}: {said}{origin}"
+
+
+def _variable(place: tuple[int | str, ...]) -> str:
+    """Return the variable of the environment that a setting came from; empty when from none."""
+    names = [str(part) for part in place]
+    there = {variable.upper(): variable for variable in os.environ}
+    for length in range(len(names), 0, -1):
+        variable = PREFIX + "__".join(names[:length]).upper()
+        if variable in there:
+            return there[variable]
+    return ""

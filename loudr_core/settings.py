@@ -5,9 +5,19 @@ plan, so two profiles of one book never overwrite one another. `flows.configurat
 arguments, environment and TOML; nothing else reads those.
 """
 
+import math
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from loudr_core.book.languages import language_tag
 from loudr_core.errors import ConfigError
@@ -31,6 +41,36 @@ _TEXT = TextOptions(max_characters=1, target_characters=1)  # for its defaults
 
 _NAME = "^[a-z0-9]+([_-][a-z0-9]+)*$"
 """Of a voice: also part of the names of environment variables, which know no case."""
+
+
+def _plain(options: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what no engine process could be told, and no plan could hold: nan, dates."""
+    for name, value in options.items():
+        _check_plain(name, value)
+    return options
+
+
+def _check_plain(name: str, value: object) -> None:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            _check_plain(f"{name}.{key}", inner)
+    elif isinstance(value, list):
+        for inner in value:
+            _check_plain(name, inner)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} = {value} is no finite number")
+    elif value is not None and not isinstance(value, str | int | float):
+        raise ValueError(f"{name} is a {type(value).__name__}: give text, a number, true or false")
+
+
+def _number_of(rate: object) -> object:
+    """Return a rate that came as text, as all of the environment does, as a number."""
+    return int(rate) if isinstance(rate, str) and rate.isascii() and rate.isdigit() else rate
+
+
+Options = Annotated[dict[str, Any], AfterValidator(_plain)]
+"""Of an engine: text, finite numbers, true, false, and lists and tables of those."""
+MasterRate = Annotated[Literal[24_000, 44_100], BeforeValidator(_number_of)]
 
 
 class _Model(BaseModel):
@@ -81,7 +121,7 @@ class OutputProfile(_Model):
     bit_rate: Annotated[int, Field(ge=24_000, le=320_000)] = 80_000
     lead_in_ms: Milliseconds = 500
     """Silence before the first word of the book."""
-    sample_rate_hz: Literal[24_000, 44_100] | None = None
+    sample_rate_hz: MasterRate | None = None
     """Of the finished book; the engine's own when None, `jobs.casting.master_rate` of several."""
 
 
@@ -100,7 +140,7 @@ class VoiceProfile(_Model):
     language: str = ""
     """What its chapters are in where they do not say so themselves; the book's when empty."""
     speed: Annotated[float, Field(ge=0.5, le=2.0)] | None = None
-    options: dict[str, Any] | None = None
+    options: Options | None = None
 
     @field_validator("language")
     @classmethod
@@ -115,10 +155,18 @@ class CastProfile(_Model):
 
     voice: str
     """A name in `voices`."""
-    chapters: str | int | list[int] = ""
-    """As `loudr plan` numbers them: "1-3,7", 4 or [2, 5]."""
+    chapters: str | int | list[int | str] = ""
+    """As `loudr plan` numbers them: "1-3,7", 4 or [2, "5-7"]."""
     title: str = ""
     """`*` is any text, `?` one character; upper and lower case are one."""
+
+    @field_validator("chapters", mode="before")
+    @classmethod
+    def _numbers_or_text(cls, chapters: object) -> object:
+        many = chapters if isinstance(chapters, list) else [chapters]
+        if any(isinstance(each, bool) or not isinstance(each, int | str) for each in many):
+            raise ValueError('chapters are a number, "1-3,7", or a list of such')
+        return chapters
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -153,7 +201,7 @@ class Profile(_Model):
     book_seed: Annotated[int, Field(ge=0, lt=2**64)] = 7
     attempts: Annotated[int, Field(ge=1, le=3)] = 3
     """Renderings of a condemned segment before the least bad is kept."""
-    options: dict[str, Any] = Field(default_factory=dict)
+    options: Options = Field(default_factory=dict)
     """Options of the engine, as its documentation names them."""
     voices: dict[Annotated[str, Field(pattern=_NAME)], VoiceProfile] = Field(default_factory=dict)
     """Voices for the chapters that `cast` gives away, by names of your own."""

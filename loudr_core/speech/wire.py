@@ -90,10 +90,20 @@ class EngineInfo:
         for voice in self.voices:
             if voice.name == name:
                 return voice
-        names = ", ".join(voice.name for voice in self.voices)
         raise errors.ConfigError(
-            f"engine {self.name!r} has no voice {name!r}: it has {names}", voice=name
+            f"engine {self.name!r} has no voice {name!r}: it has {self._voices_shown()}",
+            voice=name,
         )
+
+    def _voices_shown(self) -> str:
+        names = [voice.name for voice in self.voices]
+        if len(names) <= _MOST_VOICES:
+            return ", ".join(names)
+        return f"{len(names)}, {names[0]} to {names[-1]}, which `loudr voices` lists"
+
+
+_MOST_VOICES = 12
+"""That an error names one by one."""
 
 
 def encode(message: Mapping[str, Any]) -> bytes:

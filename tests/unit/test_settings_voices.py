@@ -68,10 +68,16 @@ def test_voices_of_one_engine_are_loaded_as_one(written: str) -> None:
 
 @pytest.mark.parametrize(
     ("chapters", "numbers"),
-    [("1-3,7", {1, 2, 3, 7}), (4, {4}), ([2, 5], {2, 5}), ("1, 2", {1, 2})],
+    [
+        ("1-3,7", {1, 2, 3, 7}),
+        (4, {4}),
+        ([2, 5], {2, 5}),
+        ("1, 2", {1, 2}),
+        ([1, "3-4"], {1, 3, 4}),
+    ],
 )
 def test_chapters_are_told_in_several_ways(
-    chapters: str | int | list[int], numbers: set[int]
+    chapters: str | int | list[int | str], numbers: set[int]
 ) -> None:
     assert CastProfile(voice="a", chapters=chapters).rule().chapters == numbers
 
@@ -84,6 +90,14 @@ def test_chapters_are_told_in_several_ways(
         ('[[cast]]\nvoice = "x"\nchapters = "3-1"\n', "'3-1' is not a range of chapters"),
         ('[[cast]]\nvoice = "x"\nchapters = [0]\n', "'0' is not a range of chapters"),
         ('[[cast]]\nchapters = 1\n', "cast.0.voice"),
+        ('[[cast]]\nvoice = "x"\nchapters = [true]\n', "chapters are a number"),
+        ('[[cast]]\nvoice = "x"\nchapters = [[2]]\n', "cast.0.chapters = [[2]]: chapters are"),
+        ('[cast]\nvoice = "x"\n', "must be a list, of tables in double brackets"),
+        ('voices = 3\n', "setting voices = 3: must be a table"),
+        ('[voices]\na = "koko"\n', "setting voices.a = 'koko': must be a table"),
+        ('options = { cfg = nan }\n', "cfg = nan is no finite number"),
+        ('options = { pace = { it = [-inf] } }\n', "pace.it = -inf is no finite number"),
+        ('[voices.a]\noptions = { cfg = 1979-05-27 }\n', "cfg is a date: give text"),
         ('[voices."A B"]\n', "voices.A B"),
         ('[voices.a__b]\n', "voices.a__b"),
         ('[voices.a]\nlanguage = "no language at all"\n', "no language: give a tag"),
@@ -128,6 +142,53 @@ def test_the_front_end_of_a_voice_is_looked_at_too() -> None:
 def test_a_worker_says_where_its_models_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOUDR_VOICES__AUNT__BUNDLE", "/models/loudr-1")
     assert load().voices["aunt"].bundle == "/models/loudr-1"
+
+
+def test_a_machine_that_keeps_a_model_speaks_books_without_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LOUDR_VOICES__AUNT__BUNDLE", "/models/loudr-1")
+    assert list(engine_specs(load().profile, MemoryStore())) == [""]
+    path = tmp_path / "idle.toml"
+    path.write_text("[voices.aunt]\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"aunt\] speaks no chapter"):
+        engine_specs(load(str(path)).profile, MemoryStore())
+    monkeypatch.setenv("LOUDR_VOICES__UNCLE__VOICE", "heart")
+    with pytest.raises(ConfigError, match=r"uncle\] speaks no chapter"):
+        engine_specs(load().profile, MemoryStore())
+
+
+def test_the_environment_gives_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOUDR_OUTPUT__SAMPLE_RATE_HZ", "44100")
+    monkeypatch.setenv("LOUDR_OPTIONS__N_STEPS", "4")
+    monkeypatch.setenv("LOUDR_OPTIONS__PRECISION", "float16")
+    monkeypatch.setenv("LOUDR_VOICES__AUNT__OPTIONS__PAD_SPACES", "false")
+    settings = load()
+    assert settings.output.sample_rate_hz == 44_100
+    assert settings.options == {"n_steps": 4, "precision": "float16"}
+    assert settings.voices["aunt"].options == {"pad_spaces": False}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("LOUDR_VOICES__AUNT__SPEED", "fast", "voices.aunt.speed = 'fast'"),
+        ("LOUDR_OUTPUT__SAMPLE_RATE_HZ", "22050", "output.sample_rate_hz = 22050"),
+        ("LOUDR_OPTIONS__CFG", "NaN", "cfg = nan is no finite number"),
+        ("LOUDR_VOICES__AUNT", "x", "voices.aunt = 'x': must be a table"),
+    ],
+)
+def test_a_wrong_variable_is_named_by_itself(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, value: str, said: str
+) -> None:
+    path = tmp_path / "right.toml"
+    path.write_text("speed = 1.0\n", encoding="utf-8")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ConfigError) as caught:
+        load(str(path))
+    assert said in caught.value.message
+    named = "LOUDR_OPTIONS" if "OPTIONS" in variable else variable
+    assert f"(variable {named}" in caught.value.message
 
 
 def test_processes_are_as_many_as_the_largest_engine_allows(

@@ -1,4 +1,4 @@
-from loudr_core.errors import QualityError, StoreUnavailable
+from loudr_core.errors import ConfigError, QualityError, StoreUnavailable
 from loudr_core.findings import Finding
 from loudr_core.speech import wire
 from loudr_core.speech.limits import EMBEDDED
@@ -81,3 +81,19 @@ def test_errors_keep_their_class_and_context() -> None:
     assert type(wire.error_from_json(wire.error_to_json(QualityError("x")))) is QualityError
     strange = wire.error_from_json({"class": "ClassVar", "message": "m", "context": {}})
     assert strange.exit_code == 7
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(2, "it has koko:000, koko:001"), (128, "it has 128, koko:000 to koko:127, which")],
+)
+def test_many_voices_are_named_by_their_ends(count: int, said: str) -> None:
+    voices = tuple(
+        VoiceInfo(name=f"koko:{number:03d}", language="en", sha256="s") for number in range(count)
+    )
+    info = wire.EngineInfo(
+        name="koko", fingerprint="f", sample_rate_hz=24_000, limits=EMBEDDED, voices=voices
+    )
+    with pytest.raises(ConfigError, match="engine 'koko' has no voice 'koko:128'") as caught:
+        info.voice("koko:128")
+    assert said in caught.value.message
