@@ -95,7 +95,12 @@ def test_what_a_form_refuses(farm: Any) -> None:
             farm.ask(f"deployments/{found['id']}/create_flow_run", parameters=wrong)
         with caught.value as answer:
             assert answer.code in (409, 422)
-    run = farm.run("rerender", book_id="no-such-book", segments=["c001-s0001"])
-    assert run["state_type"] == "FAILED"
-    assert "no book 'no-such-book' in the store" in run["state"]["message"]
-    assert "Traceback" not in run["state"]["message"]
+    empty = farm.place / "empty"
+    for missing in (f"no store at {empty}", "no book 'no-such-book' in the store"):
+        run = farm.run(
+            "rerender", book_id="no-such-book", segments=["c001-s0001"], store=str(empty)
+        )
+        assert run["state_type"] == "FAILED"
+        assert missing in run["state"]["message"]
+        assert "Traceback" not in run["state"]["message"]
+        empty.mkdir(exist_ok=True)
