@@ -54,7 +54,7 @@ class PoolSettings(BaseModel):
     """Seconds without a sign of life until a run that was at work counts as lost; it gives one
     every 4 seconds."""
     start_s: float = Field(default=300.0, ge=10, le=7200)
-    """The same for a run that loads its engine."""
+    """The same for a run whose process has not said anything yet."""
     attempts: int = Field(default=3, ge=1, le=20)
     """Runs that a shard gets."""
     shard_audio_s: float = Field(default=1800.0, ge=1, le=18_000)

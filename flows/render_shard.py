@@ -30,6 +30,8 @@ __all__ = ["render_shard"]
 
 logger = logging.getLogger(__name__)
 
+_LOOK_S = 1.0
+
 without_tracebacks()  # of a refusal, which the parent gives out again
 
 
@@ -68,6 +70,7 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
         if orders is None:
             logger.info("whoever gave this shard out has finished: nothing to do")
             return {}
+        journal.wake()
         found, missing = split_finished(store, orders)
         if not missing:  # then an engine need not be loaded
             journal.add(found_outcome(each, found[each.job_key]) for each in orders)
@@ -77,7 +80,7 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
     spec = spec_here(request, settings)
     logs = settings.home.expanduser() / "logs"
     with EnginePool(spec, size=size, log_dir=logs, **hang_limits(settings)) as pool:
-        info = pool.info()
+        info = _loaded(pool, journal)
         _accept(request, info, store)
         journal.begin(info)
         if orders is None:
@@ -94,6 +97,15 @@ def _speak(request: ShardRequest, store: ObjectStore, journal: Journal) -> dict[
             progress=counted.progress,
         )
     return asdict(result)
+
+
+def _loaded(pool: EnginePool, journal: Journal) -> EngineInfo:
+    """Return what the engine is when it is loaded, and say meanwhile that this run is alive."""
+    while True:
+        try:
+            return pool.info(_LOOK_S)
+        except TimeoutError:
+            journal.tick()
 
 
 def _accept(request: ShardRequest, info: EngineInfo, store: ObjectStore) -> None:

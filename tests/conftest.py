@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from loudr_core.store import s3
+
 ROOT = Path(__file__).parents[1]
 WHOLE_S = 900.0
 """Longest time for a test that starts whole commands, each of which may take minutes."""
@@ -115,6 +117,8 @@ def s3_environment(s3_server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "no-aws-credentials"),
     }.items():
         monkeypatch.setenv(variable, value)
+    # A process has one client for each endpoint, and takes it that its own does not change.
+    s3._made.cache_clear()
     return s3_server
 
 

@@ -31,7 +31,7 @@ class ReconcileRule:
         Seconds without a sign of life from a run that has begun to answer; it gives one every few
         seconds, however long a segment takes.
     start_s : float
-        The same for a run that was taken and has not answered yet: it loads an engine.
+        The same for a run that was taken and has not answered yet: its process starts.
     attempts : int
         Runs that a shard gets.
     """

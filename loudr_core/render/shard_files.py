@@ -163,6 +163,11 @@ class Journal:
         self._lines: list[bytes] = []
         self._since = time.monotonic()
 
+    def wake(self) -> None:
+        """Say at once that the run is there."""
+        self._say("alive", {})
+        self.flush()
+
     def begin(self, info: EngineInfo) -> None:
         """Say at once that the engine is there, and what it is."""
         self._say("info", info_to_json(info))

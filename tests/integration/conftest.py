@@ -46,6 +46,7 @@ KEYS = {
 }
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are looked at
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
@@ -327,6 +328,7 @@ def whole_farm(
 ) -> Iterator[Farm]:
     """Return the farm with its work pool and deployments, before any machine runs."""
     farm = Farm(api, tmp_path_factory.mktemp("farm"), surroundings)
+    (farm.place / "unused").mkdir()
     done = subprocess.run(
         [str(LOUDR), "deploy", "--pool", WORK_POOL, "--store", str(farm.place / "unused")],
         env=farm.variables("operator"),

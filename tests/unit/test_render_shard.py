@@ -122,10 +122,12 @@ def test_a_run_that_has_nothing_to_say_says_that_it_is_alive() -> None:
     store = MemoryStore()
     reader = JournalReader(store, FOLDER)
     said = Journal(store, FOLDER, owner="me", shard=3, attempt=2, part_s=0.0)
+    said.wake()
     said.tick()
     said.add([found_outcome(order(1), choice(order(1)))])
     said.tick()
-    alive, spoken = reader.read_new()
+    awake, alive, spoken = reader.read_new()
+    assert awake == alive
     assert (alive.owner, alive.shard, alive.attempt) == ("me", 3, 2)
     assert (alive.outcomes, alive.info, alive.error) == ((), None, None)
     assert len(spoken.outcomes) == 1
