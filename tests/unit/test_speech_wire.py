@@ -1,3 +1,5 @@
+import pytest
+
 from loudr_core.errors import ConfigError, QualityError, StoreUnavailable
 from loudr_core.findings import Finding
 from loudr_core.speech import wire
