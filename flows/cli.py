@@ -36,6 +36,7 @@ from flows.cli_options import (
     Store,
     Voice,
     Workers,
+    settings_of,
 )
 from flows.service_cli import add_commands as add_service_commands
 from flows.voices_cli import app as voices_app
@@ -78,7 +79,9 @@ def plan(
     """Read and check a book: chapters, hours, what is left out, what is wrong. Speaks nothing."""
     from flows.commands import plan as command
 
-    settings = _settings(profile, engine, bundle, voice, speed, store)
+    settings = settings_of(
+        profile, engine=engine, bundle=bundle, voice=voice, speed=speed, store=store
+    )
     options = _options(language, cover, phonemes, replan=replan)
     command.run(book, settings, options=options, json_out=json)
 
@@ -112,8 +115,15 @@ def render(
     """Render books to M4B. Stopped or killed, the same command goes on where it was."""
     from flows.commands import render as command
 
-    settings = _settings(
-        profile, engine, bundle, voice, speed, store, workers=workers, executor=executor
+    settings = settings_of(
+        profile,
+        engine=engine,
+        bundle=bundle,
+        voice=voice,
+        speed=speed,
+        store=store,
+        workers=workers,
+        executor=executor,
     )
     raise typer.Exit(
         command.run(
@@ -179,7 +189,7 @@ def rerender(
     raise typer.Exit(
         command.run(
             book_id,
-            _settings(None, None, None, None, None, store, workers=workers, executor=executor),
+            settings_of(store=store, workers=workers, executor=executor),
             plan_start=plan,
             segments=segment or [],
             findings=findings,
@@ -206,7 +216,7 @@ def status(
 
     if plan and book_id is None:
         raise typer.BadParameter("say of which book: loudr status BOOK_ID", param_hint="--plan")
-    settings = _settings(None, None, None, None, None, store)
+    settings = settings_of(store=store)
     command.run(book_id, settings, plan_start=plan, json_out=json)
 
 
@@ -224,7 +234,7 @@ def report(
     """Write the listening page of a book: chapters, flagged segments with players, loudness."""
     from flows.commands import report as command
 
-    settings = _settings(None, None, None, None, None, store)
+    settings = settings_of(store=store)
     command.run(book_id, settings, plan_start=plan, dest=dest, overwrite=overwrite, json_out=json)
 
 
@@ -254,7 +264,7 @@ def phonemes(
     """
     from flows.commands import phonemes as command
 
-    settings = _settings(None, None, None, None, None, store)
+    settings = settings_of(store=store)
     code = command.run(
         book_id, settings, plan_start=plan, dest=dest, overwrite=overwrite, json_out=json
     )
@@ -292,31 +302,9 @@ def doctor(
     """Say what works on this machine, what is missing, and how to get it."""
     from flows.commands import doctor as command
 
-    settings = _settings(None, None, None, None, None, None)
+    settings = settings_of()
     code = command.run(settings, bundles=bundles or [], verify=verify, json_out=json)
     raise typer.Exit(code)
-
-
-def _settings(
-    profile: str | None,
-    engine: str | None,
-    bundle: Path | None,
-    voice: str | None,
-    speed: float | None,
-    store: str | None,
-    **more: Any,
-) -> Any:
-    from flows.configuration import load
-
-    return load(
-        profile,
-        engine=engine,
-        bundle=str(bundle) if bundle else None,
-        voice=voice,
-        speed=speed,
-        store=store,
-        **more,
-    )
 
 
 def _options(language: str, cover: Path | None, phonemes: Path | None = None, **more: Any) -> Any:

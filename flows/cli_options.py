@@ -34,9 +34,30 @@ __all__ = [
     "Store",
     "Voice",
     "Workers",
+    "settings_of",
 ]
 
 _MOST_WORKERS = 256
+
+
+def settings_of(profile: str | None = None, *, bundle: Path | None = None, **given: Any) -> Any:
+    """Return the settings of a command; `flows.configuration.load` is imported when it is run.
+
+    Parameters
+    ----------
+    profile : str, optional
+    bundle : Path, optional
+    **given
+        Other settings by name; None is one that was not given.
+
+    Raises
+    ------
+    ConfigError
+        As `load`.
+    """
+    from flows.configuration import load
+
+    return load(profile, bundle=str(bundle) if bundle else None, **given)
 
 
 def _chapters(text: str) -> frozenset[int]:

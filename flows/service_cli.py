@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from flows.cli_options import Json, Profile, Store, Voice
+from flows.cli_options import Json, Profile, Store, Voice, settings_of
 from loudr_core.errors import ConfigError
 
 __all__ = ["add_commands", "deploy", "prune", "serve"]
@@ -132,7 +132,9 @@ def serve(
         until=until,
         timezone=timezone,
     )
-    raise typer.Exit(command.run(_settings(profile, voice, store), options, port=port))
+    raise typer.Exit(
+        command.run(settings_of(profile, voice=voice, store=store), options, port=port)
+    )
 
 
 def deploy(
@@ -170,7 +172,9 @@ def deploy(
         until=until,
         timezone=timezone,
     )
-    command.run(_settings(profile, voice, store), options, work_pool=pool, json_out=json)
+    command.run(
+        settings_of(profile, voice=voice, store=store), options, work_pool=pool, json_out=json
+    )
 
 
 def prune(
@@ -200,16 +204,10 @@ def prune(
     from flows.commands import prune as command
 
     command.run(
-        _settings(None, None, store),
+        settings_of(store=store),
         older_than_days=older_than_days,
         plans_older_than_days=plans_older_than_days,
         runs_older_than_days=runs_older_than_days,
         dry_run=dry_run,
         json_out=json,
     )
-
-
-def _settings(profile: str | None, voice: str | None, store: str | None) -> Any:
-    from flows.configuration import load
-
-    return load(profile, voice=voice, store=store)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from flows.cli_options import Engine
+from flows.cli_options import Engine, settings_of
 
 __all__ = ["app"]
 
@@ -35,10 +35,8 @@ def voices(
     if context.invoked_subcommand is not None:
         return
     from flows.commands import voices as command
-    from flows.configuration import load
 
-    settings = load(profile, engine=engine, bundle=str(bundle) if bundle else None)
-    command.run(settings, json_out=json)
+    command.run(settings_of(profile, engine=engine, bundle=bundle), json_out=json)
 
 
 @app.command(
@@ -72,14 +70,12 @@ def enroll(
 ) -> None:
     """Make a voice from a recording. Use only voices that you may use."""
     from flows.commands import enroll as command
-    from flows.configuration import load
 
     before = context.parent.params if context.parent else {}
-    folder = bundle or before.get("bundle")
     command.run(
         recording,
         output,
-        load(profile or before.get("profile"), bundle=str(folder) if folder else None),
+        settings_of(profile or before.get("profile"), bundle=bundle or before.get("bundle")),
         name=name,
         language=language,
         pause=end_in_silence,

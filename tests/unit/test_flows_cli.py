@@ -577,7 +577,7 @@ def test_a_variable_spelt_wrongly_is_3(loudr: Loudr, monkeypatch: pytest.MonkeyP
 
 def test_a_bug_keeps_its_traceback(loudr: Loudr, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is no fact of the world must not be dressed as one."""
-    monkeypatch.setattr(cli, "_settings", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr(cli, "settings_of", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         loudr("status")
 
@@ -586,7 +586,7 @@ def test_a_reader_that_left_is_no_error(loudr: Loudr, monkeypatch: pytest.Monkey
     def broken(*_: object, **__: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(cli, "_settings", broken)
+    monkeypatch.setattr(cli, "settings_of", broken)
     said = loudr("status")
     assert (said.code, said.err) == (141, "")
 
@@ -597,7 +597,7 @@ def test_an_interrupt_is_130_and_says_how_to_go_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_settings", interrupted)
+    monkeypatch.setattr(cli, "settings_of", interrupted)
     said = loudr("status")
     assert said.code == 130
     one_line(said, "the same command goes on")
