@@ -122,8 +122,8 @@ def _accept(request: ShardRequest, info: EngineInfo, store: ObjectStore) -> None
             raise BundleError(
                 f"this worker's {info.name} has other weights or runs on another kind of machine "
                 f"than {request.book_id} was planned for (fingerprint {info.fingerprint[:12]}, "
-                f"wanted {request.fingerprint[:12]}): keep one kind of machine in a pool, or "
-                "render with --replan to start anew",
+                f"wanted {request.fingerprint[:12]}): keep one kind of machine in a pool, "
+                "and run again",
                 found=info.fingerprint,
                 expected=request.fingerprint,
             )

@@ -4,11 +4,14 @@ import json
 from collections.abc import Iterable, Sequence
 
 from loudr_core.canonical import digest
+from loudr_core.jobs.table import Job
 from loudr_core.speech.orders import Choice, Order, audio_key
 from loudr_core.store.lanes import in_lanes
 from loudr_core.store.protocol import ObjectStore
 
-__all__ = ["finished", "pcm_digest", "read_choice", "split_finished"]
+__all__ = ["finished", "pcm_digest", "read_choice", "split_finished", "was_spoken"]
+
+_AT_ONCE = 256
 
 
 def read_choice(store: ObjectStore, order: Order) -> Choice | None:
@@ -49,6 +52,19 @@ def split_finished(
         else:
             done[order.job_key] = choice
     return done, missing
+
+
+def was_spoken(jobs: Sequence[Job], store: ObjectStore) -> bool:
+    """Say whether a choice was ever made for one of the jobs, under any detector settings."""
+
+    def has_choice(name: str) -> bool:
+        return next(iter(store.list(f"choice/{name[:2]}/{name}-")), None) is not None
+
+    names = list(dict.fromkeys(job.job_key for job in jobs))
+    return any(
+        any(in_lanes(store, has_choice, names[start : start + _AT_ONCE]))
+        for start in range(0, len(names), _AT_ONCE)
+    )
 
 
 def pcm_digest(choices: Iterable[Choice]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from loudr_core.book.model import Book, Cover, Metadata
 from loudr_core.canonical import digest
+from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
 from loudr_core.jobs.casting import (
     CastRule,
@@ -24,6 +25,7 @@ from loudr_core.jobs.casting import (
     check_cast,
     master_rate,
 )
+from loudr_core.jobs.choices import was_spoken
 from loudr_core.jobs.keys import job_key, segment_seed
 from loudr_core.jobs.phonemes import (
     PhonemeSource,
@@ -155,6 +157,9 @@ def plan_book(
 ) -> tuple[Plan, list[Job]]:
     """Return the stored plan of a book, made and audited now when there is none.
 
+    A plan that was made for another engine and of which nothing was ever spoken is made again:
+    nothing can be lost by it, and a farm whose engine was replaced goes on by itself.
+
     Parameters
     ----------
     replan : bool
@@ -165,16 +170,21 @@ def plan_book(
     BookError
         The segments would lose or change a word, or nothing is left to speak.
     BundleError
-        The stored plan was made for other weights or another machine class.
+        The stored plan was made for other weights or another machine class, and is half spoken.
     ConfigError
         A rule of the cast does not fit the chapters of the book.
     """
     book_id = book_id_of(book.metadata.title, book.source_sha256)
     plan_id = plan_id_of(book.source_sha256, request)
     if not replan and (stored := load_plan(store, book_id, plan_id)) is not None:
-        for name in ("", *request.cast):
-            check_fingerprint(stored[0], request.voice(name).speaker.fingerprint, name)
-        return stored
+        try:
+            for name in ("", *request.cast):
+                check_fingerprint(stored[0], request.voice(name).speaker.fingerprint, name)
+        except BundleError:
+            if was_spoken(stored[1], store):
+                raise
+        else:
+            return stored
     segmentation = segment_book(
         book,
         request.text,

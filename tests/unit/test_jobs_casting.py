@@ -21,6 +21,7 @@ from loudr_core.jobs.casting import (
     master_rate,
     parse_chapters,
 )
+from loudr_core.jobs.keys import choice_key
 from loudr_core.jobs.orders import cut_shards, make_orders
 from loudr_core.jobs.plan import (
     Plan,
@@ -250,6 +251,7 @@ def test_a_plan_of_a_cast_comes_back_whole(book: Book) -> None:
     check_fingerprint(plan, "a" * 64, "aunt")
     with pytest.raises(BundleError, match="for its voice 'aunt', with other weights"):
         check_fingerprint(plan, "b" * 64, "aunt")
+    store.put(choice_key(jobs[0].job_key, "0" * 64), b"a choice")
     with pytest.raises(BundleError, match="for its voice 'aunt'"):
         plan_book(book, replace(MIXED, cast={"aunt": cast(fingerprint="b" * 64)}), store)
 

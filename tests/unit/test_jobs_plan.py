@@ -10,6 +10,7 @@ from loudr_core.book.model import Book
 from loudr_core.book.read import read_book
 from loudr_core.errors import BookError, BundleError, StoreError
 from loudr_core.jobs import plan as plans
+from loudr_core.jobs.keys import choice_key
 from loudr_core.jobs.orders import make_orders, override_keys
 from loudr_core.jobs.overrides import next_seed, read_overrides, write_override
 from loudr_core.jobs.plan import (
@@ -129,8 +130,25 @@ def test_the_fingerprint_is_no_part_of_the_plan_id() -> None:
     assert plan_id_of("source", other) == plan_id_of("source", REQUEST)
 
 
-def test_other_weights_are_refused_until_replanned(book: Book, store: MemoryStore) -> None:
+def test_of_what_nothing_was_spoken_is_planned_anew_for_other_weights(
+    book: Book, store: MemoryStore
+) -> None:
+    plan_book(book, REQUEST, store)
+    other = replace(REQUEST, speaker=replace(SPEAKER, fingerprint="e" * 64))
+    plan, jobs = plan_book(book, other, store)
+    assert plan.fingerprint == "e" * 64
+    found = load_plan(store, plan.book_id, plan.plan_id)
+    assert found is not None
+    assert found[0] == plan
+    assert [job.job_key for job in found[1]] == [job.job_key for job in jobs]
+
+
+@pytest.mark.parametrize("spoken", [0, -1])
+def test_other_weights_are_refused_until_replanned(
+    book: Book, store: MemoryStore, spoken: int
+) -> None:
     first, jobs = plan_book(book, REQUEST, store)
+    store.put(choice_key(jobs[spoken].job_key, "0" * 64), b"a choice")
     other = replace(REQUEST, speaker=replace(SPEAKER, fingerprint="e" * 64))
     with pytest.raises(BundleError, match=r"ffffffffffff.*eeeeeeeeeeee.*--replan"):
         plan_book(book, other, store)
