@@ -12,14 +12,8 @@ from numpy.typing import NDArray
 from loudr_core.speech.cancelling import Poll
 from loudr_core.speech.loudr1.algorithm import Algorithm
 from loudr_core.speech.loudr1.bundle import Weights
-from loudr_core.speech.loudr1.generator import mask_stop
-from loudr_core.speech.loudr1.graphs import (
-    PAST_NAMES,
-    PREFILL_KV_NAMES,
-    PRESENT_NAMES,
-    Graph,
-)
-from loudr_core.speech.loudr1.prompt import Conditioning, PromptRows
+from loudr_core.speech.loudr1.generator import PromptedGenerator, mask_stop
+from loudr_core.speech.loudr1.graphs import PAST_NAMES, PRESENT_NAMES, Graph
 from loudr_core.speech.loudr1.sampler import Sampler
 from loudr_core.speech.loudr1.voice import VoiceProfile
 from loudr_core.speech.session import Resident
@@ -27,7 +21,7 @@ from loudr_core.speech.session import Resident
 __all__ = ["FusedGenerator"]
 
 
-class FusedGenerator:
+class FusedGenerator(PromptedGenerator):
     """The generator of loudr-1-turbo: a pair of tokens a step.
 
     Parameters
@@ -40,27 +34,11 @@ class FusedGenerator:
     """
 
     def __init__(self, graphs: dict[str, Graph], weights: Weights, algorithm: Algorithm) -> None:
-        self._prefill, self._step = graphs["t3_prefill"], graphs["t3_pair_step"]
-        self._head = graphs["t3_head2"]
-        self._conditioning = Conditioning(graphs["t3_cond"])
-        self._rows = PromptRows(weights, start_token=algorithm.start_speech_token)
-        self._stop = algorithm.stop_speech_token
-        self._vocabulary = algorithm.speech_vocab_size
+        super().__init__(graphs, weights, algorithm)
+        self._step, self._head = graphs["t3_pair_step"], graphs["t3_head2"]
 
-    def prompt(
-        self, text_ids: NDArray[np.int64], voice: VoiceProfile, prefix: Sequence[int]
-    ) -> NDArray[np.float32]:
-        """Return the prompt, float32 [1, S, 1024], with a prefix of whole pairs.
-
-        Raises
-        ------
-        SynthesisError, BundleError
-            As `PromptRows.opening` and `PromptRows.pairs`.
-        """
-        rows = self._rows.opening(self._conditioning.rows(voice), text_ids)
-        if prefix:
-            rows.append(self._rows.pairs(prefix, first_position=1))
-        return np.concatenate(rows)[None]
+    def _prefix_rows(self, prefix: Sequence[int]) -> NDArray[np.float32]:
+        return self._rows.pairs(prefix, first_position=1)
 
     def generate(
         self,
@@ -79,15 +57,9 @@ class FusedGenerator:
         prefix = list(prefix)[: len(prefix) - len(prefix) % 2]
         prompt = self.prompt(text_ids, voice, prefix)
         n_rows = prompt.shape[1]
-        (all_logits, hidden), cache = self._prefill.run_resident(
-            {"embeds": prompt, "positions": np.arange(n_rows)},
-            {},
-            fetch=("logits", "hidden"),
-            keep=PREFILL_KV_NAMES,
-        )
+        (all_logits, hidden), cache = self._prefilled(prompt, "logits", "hidden")
         logits = all_logits[0, -1]
-        seen = np.zeros(self._vocabulary, np.bool_)
-        seen[prefix] = True
+        seen = self._seen(prefix)
         row: list[int] = []
 
         def draw(logits: NDArray[np.float32]) -> int:

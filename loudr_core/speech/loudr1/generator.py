@@ -4,8 +4,9 @@ One prefill over the prompt, then one decode step a token until the stop token o
 KV cache stays with the provider between steps. loudr-1 specification, section 10.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,9 @@ from loudr_core.speech.loudr1.graphs import (
 from loudr_core.speech.loudr1.prompt import Conditioning, PromptRows
 from loudr_core.speech.loudr1.sampler import Sampler
 from loudr_core.speech.loudr1.voice import VoiceProfile
+from loudr_core.speech.session import Resident
 
-__all__ = ["Generator", "SingleGenerator", "mask_stop"]
+__all__ = ["Generator", "PromptedGenerator", "SingleGenerator", "mask_stop"]
 
 
 class Generator(Protocol):
@@ -79,7 +81,60 @@ def mask_stop(logits: NDArray[np.float32], *, stop_token: int, masked: bool) -> 
     return copy
 
 
-class SingleGenerator:
+class PromptedGenerator(ABC):
+    """Where both generators begin: a prompt, and the prefill over it.
+
+    Parameters
+    ----------
+    graphs : mapping of str to Graph
+        `t3_cond`, `t3_prefill`.
+    weights : Weights
+    algorithm : Algorithm
+    """
+
+    def __init__(self, graphs: dict[str, Graph], weights: Weights, algorithm: Algorithm) -> None:
+        self._prefill = graphs["t3_prefill"]
+        self._conditioning = Conditioning(graphs["t3_cond"])
+        self._rows = PromptRows(weights, start_token=algorithm.start_speech_token)
+        self._stop = algorithm.stop_speech_token
+        self._vocabulary = algorithm.speech_vocab_size
+
+    def prompt(
+        self, text_ids: NDArray[np.int64], voice: VoiceProfile, prefix: Sequence[int]
+    ) -> NDArray[np.float32]:
+        """Return the prompt, float32 [1, S, 1024].
+
+        Raises
+        ------
+        SynthesisError, BundleError
+            As `PromptRows.opening`, and as its method for the rows of a prefix.
+        """
+        rows = self._rows.opening(self._conditioning.rows(voice), text_ids)
+        if prefix:
+            rows.append(self._prefix_rows(prefix))
+        return np.concatenate(rows)[None]
+
+    @abstractmethod
+    def _prefix_rows(self, prefix: Sequence[int]) -> NDArray[np.float32]:
+        """Return the rows of the speech before, which follow the start token at position 0."""
+
+    def _prefilled(
+        self, prompt: NDArray[np.float32], *fetch: str
+    ) -> tuple[list[NDArray[Any]], list[Resident]]:
+        return self._prefill.run_resident(
+            {"embeds": prompt, "positions": np.arange(prompt.shape[1])},
+            {},
+            fetch=fetch,
+            keep=PREFILL_KV_NAMES,
+        )
+
+    def _seen(self, prefix: Sequence[int]) -> NDArray[np.bool_]:
+        seen = np.zeros(self._vocabulary, np.bool_)
+        seen[list(prefix)] = True
+        return seen
+
+
+class SingleGenerator(PromptedGenerator):
     """The generator of loudr-1: one token a step.
 
     Parameters
@@ -91,20 +146,11 @@ class SingleGenerator:
     """
 
     def __init__(self, graphs: dict[str, Graph], weights: Weights, algorithm: Algorithm) -> None:
-        self._prefill, self._step = graphs["t3_prefill"], graphs["t3_step"]
-        self._conditioning = Conditioning(graphs["t3_cond"])
-        self._rows = PromptRows(weights, start_token=algorithm.start_speech_token)
-        self._stop = algorithm.stop_speech_token
-        self._vocabulary = algorithm.speech_vocab_size
+        super().__init__(graphs, weights, algorithm)
+        self._step = graphs["t3_step"]
 
-    def prompt(
-        self, text_ids: NDArray[np.int64], voice: VoiceProfile, prefix: Sequence[int]
-    ) -> NDArray[np.float32]:
-        """Return the prompt, float32 [1, S, 1024]; raises as `PromptRows.opening`."""
-        rows = self._rows.opening(self._conditioning.rows(voice), text_ids)
-        if prefix:
-            rows.append(self._rows.speech(prefix, first_position=1))
-        return np.concatenate(rows)[None]
+    def _prefix_rows(self, prefix: Sequence[int]) -> NDArray[np.float32]:
+        return self._rows.speech(prefix, first_position=1)
 
     def generate(
         self,
@@ -122,15 +168,9 @@ class SingleGenerator:
             raise ValueError(f"max_tokens {max_tokens} is below 1")
         prompt = self.prompt(text_ids, voice, prefix)
         n_rows = prompt.shape[1]
-        (all_logits,), cache = self._prefill.run_resident(
-            {"embeds": prompt, "positions": np.arange(n_rows)},
-            {},
-            fetch=("logits",),
-            keep=PREFILL_KV_NAMES,
-        )
+        (all_logits,), cache = self._prefilled(prompt, "logits")
         logits = all_logits[0, -1]
-        seen = np.zeros(self._vocabulary, np.bool_)
-        seen[list(prefix)] = True
+        seen = self._seen(prefix)
         row: list[int] = []
         for step in range(max_tokens):
             poll()
