@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import sysconfig
 import time
 import urllib.request
@@ -15,9 +16,11 @@ from typing import Any
 
 import psutil
 import pytest
+from said import Said, finished
 
 from flows import prefect_environment
 from flows.api_server import ApiServer
+from loudr_core.audio.takefile import decode_take
 from loudr_core.jobs.table import Job, read_jobs, read_row_keys
 
 ROOT = Path(__file__).parents[2]
@@ -26,21 +29,6 @@ SERVER, ENGINE = "flows.api_server_child", "loudr_core.speech.worker"
 """What the commands of the API server and of engine processes are told by."""
 LIMIT_S = 240.0
 """Longest time for one command; several times what it takes on two busy cores."""
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The object that `--json` printed."""
-        assert self.code == 0, self.err
-        return json.loads(self.out)
 
 
 @dataclass
@@ -73,7 +61,7 @@ class Command:
     def kill(self) -> None:
         """Kill its main process, and nothing else, at once."""
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        self.process.wait(60)
 
     def interrupt(self) -> None:
         """Do what Ctrl-C in a terminal does: tell the whole process group."""
@@ -81,8 +69,7 @@ class Command:
 
     def finish(self) -> Said:
         """Return what it came to."""
-        out, err = self.process.communicate(timeout=LIMIT_S)
-        return Said(self.process.returncode, out, err)
+        return finished(self.process, LIMIT_S)
 
     def left(self, seconds: float = 10.0) -> list[psutil.Process]:
         """Return which of its processes are still at work after so long."""
@@ -249,6 +236,7 @@ class SmallDisk:
             ["mount", "-t", "tmpfs", "-o", how + size, "tmpfs", self.path],
             capture_output=True,
             text=True,
+            timeout=60,
         )
         if done.returncode:
             pytest.skip(f"nothing may be mounted here: {done.stderr.strip()}")
@@ -263,13 +251,102 @@ def small_disk(tmp_path: Path) -> Iterator[SmallDisk]:
     disk.path.mkdir()
     disk._mount("", 3)
     yield disk
-    subprocess.run(["umount", "--lazy", disk.path], check=True)
+    subprocess.run(["umount", "--lazy", disk.path], check=True, timeout=60)
 
 
 @pytest.fixture
 def shelf() -> type[Shelf]:
     """Return the class that looks into a store."""
     return Shelf
+
+
+FERRY = """# The Ferry
+
+The ferry left at noon, and nobody waved from the shore. It was a calm day; the water lay still.
+
+"Who is that on the pier?" asked the boy. His aunt did not answer him at once.
+
+# The Far Shore
+
+They came to the far shore before the lamps were lit, and 7 boats lay there without a mast.
+
+The boy counted them twice, and then he slept.
+"""
+
+
+@pytest.fixture
+def ferry_book(tmp_path: Path) -> Path:
+    """Return a book of two chapters for engines that are slow."""
+    path = tmp_path / "ferry.md"
+    path.write_text(FERRY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def rendered_twice(
+    inline: Loudr, shelf: type[Shelf], ferry_book: Path, tmp_path: Path
+) -> Callable[..., None]:
+    """Return a check: an engine speaks the book of two chapters, then finds its takes."""
+
+    def check(
+        *arguments: str | Path,
+        engine: str,
+        voice: str,
+        sample_rate_hz: int,
+        may_retry: bool = False,
+        **variables: str,
+    ) -> None:
+        store = tmp_path / "store"
+        render = inline.with_(LOUDR_WORKERS="1", **variables)
+        command = (
+            *("render", ferry_book, "--engine", engine, *arguments),
+            *("--store", store, "-o", tmp_path / "out", "--json"),
+        )
+        result = render(*command).json
+        (file,) = result["files"]
+        assert Path(file["path"]).stat().st_size == file["bytes"]
+        assert file["chapters"] == 2
+        segments = result["segments"]
+        assert segments["failed"] == 0
+        assert segments["rendered"] >= segments["total"] >= 4
+        if not may_retry:
+            assert segments["retried"] == 0
+            assert segments["rendered"] == segments["total"]
+        for job in shelf(store).jobs:
+            assert (job.engine, job.voice) == (engine, voice)
+            path = store / "audio" / job.job_key[:2] / f"{job.job_key}.flac"
+            take = decode_take(path.read_bytes())
+            assert take.sample_rate_hz == sample_rate_hz
+            assert len(take.pcm) > sample_rate_hz // 4
+        again = render(*command).json
+        assert again["segments"]["rendered"] == 0
+        assert again["pcm_sha256"] == result["pcm_sha256"]
+
+    return check
+
+
+SPELLS = """
+import sys
+if "--version" in sys.argv:
+    print("eSpeak NG text-to-speech: 1.52 stand-in")
+else:
+    words = sys.stdin.read().lower()
+    print("".join(each for each in words if each.isalpha() or each == " ").replace("g", "\\u0261"))
+"""
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> str:
+    """Return a PATH with a program of espeak-ng's name, which spells words as they are written."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    script = folder / "espeak.py"
+    script.write_text(SPELLS, encoding="utf-8")
+    program = folder / "espeak-ng"
+    # A first line `#!python` could not name a folder with a space in it.
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"
 
 
 @pytest.fixture

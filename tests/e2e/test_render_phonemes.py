@@ -1,8 +1,6 @@
 """Phonemes are read on one machine and spoken on another that has no front end."""
 
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +21,6 @@ The ferry left at noon, and nobody waved from the shore. It was a calm day; the 
 
 They had come from Cirencester in a cart, and not one of them had seen the sea.
 """
-ESPEAK = """
-import sys
-if "--version" in sys.argv:
-    print("eSpeak NG text-to-speech: 1.52 stand-in")
-else:
-    words = sys.stdin.read().lower()
-    print("".join(each for each in words if each.isalpha() or each == " ").replace("g", "\\u0261"))
-"""
-
-
-@pytest.fixture
-def programs(tmp_path: Path) -> str:
-    """Return a PATH with a program of espeak-ng's name, which spells words as they are written."""
-    folder = tmp_path / "programs"
-    folder.mkdir()
-    script = folder / "espeak.py"
-    script.write_text(ESPEAK, encoding="utf-8")
-    program = folder / "espeak-ng"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{script}" "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    return f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin"
 
 
 @pytest.fixture

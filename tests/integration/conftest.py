@@ -8,7 +8,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from typing import Any
 
 import psutil
 import pytest
+from said import Said, finished
 
 from flows import prefect_environment
 from flows.api_server import ApiServer
@@ -350,21 +350,6 @@ def farm(whole_farm: Farm) -> Farm:
 
 
 @dataclass
-class Said:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        """The object that `--json` printed."""
-        assert self.code == 0, self.err
-        return json.loads(self.out)
-
-
-@dataclass
 class Command:
     """A command under way."""
 
@@ -372,13 +357,7 @@ class Command:
 
     def finish(self, seconds: float = 240.0) -> Said:
         """Return what it came to."""
-        try:
-            out, err = self.process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            self.process.send_signal(signal.SIGKILL)
-            out, err = self.process.communicate()
-            raise AssertionError(f"not done in {seconds:.0f} s:\n{err}") from None
-        return Said(self.process.returncode, out, err)
+        return finished(self.process, seconds)
 
 
 @pytest.fixture
@@ -413,7 +392,7 @@ def loudr(surroundings: dict[str, str], tmp_path: Path) -> Iterator[Callable[...
     for command in started:
         if command.process.poll() is None:
             command.process.kill()
-            command.process.communicate()
+            command.process.communicate(timeout=60)
 
 
 class Watcher:
