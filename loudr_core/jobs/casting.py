@@ -49,6 +49,8 @@ class Speaker:
     """What given phonemes may hold; None for an engine that takes none."""
     unread: frozenset[str] = frozenset()
     """Languages that the engine speaks, and reads no text of."""
+    alphabet: frozenset[str] | None = None
+    """Characters that the engine refuses a text for when it has others; None when it does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ class PhonemeTable:
     """
 
     def __init__(self, rows: Iterable[PhonemeRow], *, name: str = "the table") -> None:
-        self._name = name
+        self.name = name
         self._rows = tuple(row for row in rows if row.phonemes is not None)
         self._exact: dict[tuple[str, str, str], str] = {}
         self._said: dict[tuple[str, str], list[str]] = {}
@@ -68,13 +68,13 @@ class PhonemeTable:
     def _add(self, row: PhonemeRow, phonemes: str) -> None:
         where = row.segment_id or _short(row.spoken)
         if not phonemes.strip():
-            raise ConfigError(f"{self._name}: the phonemes of {where!r} are empty: remove the row")
+            raise ConfigError(f"{self.name}: the phonemes of {where!r} are empty: remove the row")
         if not row.segment_id and not row.spoken:
-            raise ConfigError(f"{self._name}: a row has neither spoken words nor a segment_id")
+            raise ConfigError(f"{self.name}: a row has neither spoken words nor a segment_id")
         if row.segment_id:
             key = (row.segment_id, row.language, row.spoken)
             if self._exact.setdefault(key, phonemes) != phonemes:
-                raise ConfigError(f"{self._name}: two rows say {where!r} in two ways: remove one")
+                raise ConfigError(f"{self.name}: two rows say {where!r} in two ways: remove one")
         if row.spoken:
             ways = self._said.setdefault((row.language, row.spoken), [])
             if phonemes not in ways:
@@ -104,7 +104,7 @@ class PhonemeTable:
             ways = self._said.get((tag, spoken), [])
             if len(ways) > 1:
                 raise ConfigError(
-                    f"{self._name} says {_short(spoken)!r} in {len(ways)} ways, and {segment_id} "
+                    f"{self.name} says {_short(spoken)!r} in {len(ways)} ways, and {segment_id} "
                     "has these words: add a row with its segment_id",
                     segment=segment_id,
                 )
@@ -112,6 +112,11 @@ class PhonemeTable:
                 self._used.add(spoken)
                 return ways[0]
         return None
+
+    @property
+    def used(self) -> bool:
+        """Whether a `find` has found something."""
+        return bool(self._used)
 
     @property
     def unused(self) -> list[str]:
@@ -139,6 +144,8 @@ def read_phoneme_table(path: Path) -> PhonemeTable:
         raise ConfigError(f"{path}: {size} bytes are more than phonemes of a book", path=str(path))
     parquet = path.suffix.lower() == ".parquet"
     rows = _from_parquet(data, path) if parquet else list(_from_lines(data, path))
+    if not rows:
+        raise ConfigError(f"{path} holds no row: make one by `loudr phonemes`", path=str(path))
     return PhonemeTable(rows, name=str(path))
 
 

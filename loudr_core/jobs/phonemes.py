@@ -21,6 +21,8 @@ __all__ = ["PhonemeSource", "phoneme_findings", "unread_findings", "unused_findi
 
 _MOST_SYMBOLS = 12
 _SHOWN = 40
+_MOST_FOR_EACH, _MOST_BESIDE = 20, 200
+"""Characters of phonemes for one of the words, and beside those; ids take six or so."""
 
 
 class PhonemeSource:
@@ -104,6 +106,8 @@ def phoneme_findings(
             engine=given[0].engine,
             segment=given[0].segment_id,
         )
+    for job in given:
+        _check_length(job)
     found = [] if taken is None else _unknown_symbols(given, taken)
     if table is not None and len(given) < len(jobs):
         first = next(job for job in jobs if job.phonemes is None)
@@ -111,8 +115,8 @@ def phoneme_findings(
         found.append(
             _warning(
                 "plan-phonemes-missing",
-                f"{count} segments have no phonemes in the table, {first.segment_id} first: the "
-                "engine reads them itself, if it can",
+                f"{_counted(count, 'segment')} without phonemes in the table, {first.segment_id} "
+                "first: what is missing the engine reads itself, if it can",
                 segments=count,
             )
         )
@@ -143,15 +147,40 @@ def unread_findings(jobs: Sequence[Job], *, unread: frozenset[str]) -> list[Find
 
 
 def unused_findings(table: PhonemeTable | None) -> list[Finding]:
-    """Return a finding when rows of a table were looked up by no segment."""
-    unused = [] if table is None else table.unused
-    if not unused:
+    """Return a finding when rows of a table were looked up by no segment.
+
+    Raises
+    ------
+    ConfigError
+        That is so for all of them.
+    """
+    if table is None or not table.unused:
         return []
+    unused = table.unused
+    if not table.used:
+        raise ConfigError(
+            f"{table.name}: none of its {len(table)} rows is of a segment of this plan, "
+            f"{_short(unused[0])!r} is the first: it is the table of another book, or the words "
+            "have changed since"
+        )
     message = (
-        f"{len(unused)} rows of the phonemes are of no segment of this plan, "
-        f"{_short(unused[0])!r} first"
+        f"{_counted(len(unused), 'row')} of the phonemes {'is' if len(unused) == 1 else 'are'} of "
+        f"no segment of this plan, {_short(unused[0])!r} first"
     )
     return [_warning("plan-phonemes-unused", message, rows=len(unused))]
+
+
+def _check_length(job: Job) -> None:
+    """Refuse phonemes that cannot be those of the words: hours of sound, or none."""
+    given = job.phonemes or ""
+    most = _MOST_FOR_EACH * len(job.spoken) + _MOST_BESIDE
+    if len(given) > most:
+        raise ConfigError(
+            f"the phonemes of {job.segment_id} have {len(given)} characters, for the "
+            f"{len(job.spoken)} of {_short(job.spoken)!r}: at most {most} can be meant; correct "
+            "them",
+            segment=job.segment_id,
+        )
 
 
 def _unknown_symbols(jobs: Sequence[Job], taken: GivenPhonemes) -> list[Finding]:
@@ -159,6 +188,12 @@ def _unknown_symbols(jobs: Sequence[Job], taken: GivenPhonemes) -> list[Finding]
     segments: list[str] = []
     for job in jobs:
         coverage = cover(job.phonemes or "", taken)
+        if not coverage.sounds:
+            raise ConfigError(
+                f"the phonemes of {job.segment_id} hold no sound: {_short(job.phonemes or '')!r}; "
+                "correct them",
+                segment=job.segment_id,
+            )
         if not coverage.unknown:
             continue
         if coverage.unknown_sounds > taken.most_unknown * coverage.sounds or not taken.most_unknown:
@@ -168,8 +203,9 @@ def _unknown_symbols(jobs: Sequence[Job], taken: GivenPhonemes) -> list[Finding]
             left_out += coverage.unknown
     if refused:
         raise ConfigError(
-            f"engine {jobs[0].engine!r} has no sound for {len(refused)} symbols in the phonemes of "
-            f"{len(segments)} segments, {segments[0]} first ({_report(refused)}): correct them",
+            f"engine {jobs[0].engine!r} has no sound for {_counted(len(refused), 'symbol')} in the "
+            f"phonemes of {_counted(len(segments), 'segment')}, {segments[0]} first "
+            f"({_report(refused)}): correct them",
             engine=jobs[0].engine,
             segment=segments[0],
             unknown=dict(refused),
@@ -188,6 +224,10 @@ def _report(unknown: Counter[str]) -> str:
 
 def _points(symbol: str) -> str:
     return "" if symbol.isascii() and symbol.isdigit() else f"U+{ord(symbol[0]):04X}"
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
 def _short(text: str) -> str:

@@ -49,6 +49,7 @@ from loudr_core.jobs.voicing import (
     foreign_findings,
     spoken_language,
     unreadable_findings,
+    unsaid_findings,
 )
 from loudr_core.store.protocol import ObjectStore
 from loudr_core.text import TEXT_VERSION
@@ -237,6 +238,7 @@ def _phonemes_said(
         own = [job for job in jobs if voices[job.chapter] == name]
         found += phoneme_findings(own, taken=speaker.phonemes, table=table)
         found += unread_findings(own, unread=speaker.unread)
+        found += unsaid_findings(own, alphabet=speaker.alphabet)
     return found
 
 

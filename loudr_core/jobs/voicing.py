@@ -6,15 +6,23 @@ from collections.abc import Sequence
 from loudr_core.errors import BookError
 from loudr_core.findings import Finding
 from loudr_core.jobs.table import Job
+from loudr_core.speech.koko.reading import unsupported_characters
 from loudr_core.speech.legible import unreadable
 from loudr_core.text.model import Segment
 
-__all__ = ["UNREADABLE", "foreign_findings", "spoken_language", "unreadable_findings"]
+__all__ = [
+    "UNREADABLE",
+    "foreign_findings",
+    "spoken_language",
+    "unreadable_findings",
+    "unsaid_findings",
+]
 
 UNREADABLE = "plan-unreadable"
 """Code of a finding that names a segment which no seed makes audible."""
 
 _SHOWN = 40
+_MOST_NAMED = 6
 
 
 def foreign_findings(
@@ -84,15 +92,7 @@ def unreadable_findings(jobs: Sequence[Job]) -> list[Finding]:
         if not reason:
             continue
         silent += len(job.spoken)
-        shown = job.text if len(job.text) <= _SHOWN else job.text[:_SHOWN] + "…"
-        found.append(
-            Finding(
-                code=UNREADABLE,
-                severity="error",
-                message=f"{reason}: {shown!r}",
-                where={"segment_id": job.segment_id, "chapter": job.chapter},
-            )
-        )
+        found.append(_silent(job, reason))
     if silent * 2 > sum(len(job.spoken) for job in jobs):
         raise BookError(
             f"engine {_engine_of(jobs, found[0])!r} cannot read most of the book "
@@ -103,11 +103,50 @@ def unreadable_findings(jobs: Sequence[Job]) -> list[Finding]:
     return found
 
 
+def unsaid_findings(jobs: Sequence[Job], *, alphabet: frozenset[str] | None) -> list[Finding]:
+    """Return an error for each segment with characters that its engine refuses it for.
+
+    Segments that `unreadable_findings` names are left to it.
+
+    Parameters
+    ----------
+    jobs : sequence of Job
+        Of one engine.
+    alphabet : frozenset of str, optional
+        `EngineLimits.alphabet` of that engine.
+    """
+    if alphabet is None:
+        return []
+    found = []
+    for job in jobs:
+        missing = "" if job.phonemes else unsupported_characters(job.spoken, alphabet)
+        if missing and not unreadable(job.engine, job.spoken, job.language):
+            found.append(_silent(job, f"the voice has no character for {_named(missing)}"))
+    return found
+
+
 def spoken_language(language: str, languages: frozenset[str]) -> str:
     """Return the language that an engine is asked for: the text's, if it speaks that."""
     if _primary(language) in languages or not languages:
         return language
     return "en" if "en" in languages else min(languages)
+
+
+def _silent(job: Job, reason: str) -> Finding:
+    shown = job.text if len(job.text) <= _SHOWN else job.text[:_SHOWN] + "…"
+    return Finding(
+        code=UNREADABLE,
+        severity="error",
+        message=f"{reason}: {shown!r}",
+        where={"segment_id": job.segment_id, "chapter": job.chapter},
+    )
+
+
+def _named(characters: str) -> str:
+    """Return a few characters with their code points: some of them are not seen."""
+    named = [f"{each} U+{ord(each):04X}" for each in characters[:_MOST_NAMED]]
+    more = len(characters) - _MOST_NAMED
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")
 
 
 def _primary(language: str) -> str:

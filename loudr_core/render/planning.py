@@ -217,6 +217,7 @@ def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:
         seconds_per_character=info.limits.seconds_per_character,
         phonemes=info.limits.phonemes,
         unread=info.limits.unread,
+        alphabet=info.limits.alphabet,
     )
 
 

@@ -34,6 +34,9 @@ class EngineLimits:
     """Typical compute seconds per second of audio of one process, for estimates; 0 if unknown."""
     phonemes: GivenPhonemes | None = None
     """What `SpeechRequest.phonemes` may hold, known of a loaded engine; None if it takes none."""
+    alphabet: frozenset[str] | None = None
+    """Characters that a text is refused for when it has others, in no form that is among these;
+    known of a loaded engine. None for one that refuses no text for its characters."""
     unread: frozenset[str] = frozenset()
     """Those of `languages` that need phonemes with the request: nothing here reads them."""
 

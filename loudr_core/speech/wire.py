@@ -186,6 +186,7 @@ def info_to_json(info: EngineInfo) -> dict[str, Any]:
         "languages": sorted(info.limits.languages),
         "unread": sorted(info.limits.unread),
         "phonemes": None if given is None else given.as_dict(),
+        "alphabet": None if info.limits.alphabet is None else sorted(info.limits.alphabet),
     }
     return {**asdict(info), "limits": limits, "voices": [asdict(voice) for voice in info.voices]}
 
@@ -197,6 +198,7 @@ def info_from_json(data: Mapping[str, Any]) -> EngineInfo:
     languages = frozenset(limits.pop("languages"))
     unread = frozenset(limits.pop("unread", ()))
     given = limits.pop("phonemes", None)
+    alphabet = limits.pop("alphabet", None)
     return EngineInfo(
         **{
             **data,
@@ -206,6 +208,7 @@ def info_from_json(data: Mapping[str, Any]) -> EngineInfo:
                 unread=unread,
                 seconds_per_character=(low, high),
                 phonemes=None if given is None else GivenPhonemes.from_dict(given),
+                alphabet=None if alphabet is None else frozenset(alphabet),
             ),
             "voices": tuple(VoiceInfo(**voice) for voice in data["voices"]),
         }

@@ -87,6 +87,7 @@ ROWS = st.lists(
         st.sampled_from(["", "de", "he"]),
     ),
     unique_by=lambda each: (each.spoken, each.language),
+    min_size=1,
     max_size=8,
 )
 
@@ -115,6 +116,7 @@ def test_what_is_written_is_read(
         (b'\n{"spoken": "a"}', "line 2: phonemes is missing"),
         (b'{"phonemes": 1, "spoken": "a"}', "phonemes must be text, found '1'"),
         (b'{"phonemes": "a", "word": "a"}', "no key 'word': there are segment_id"),
+        (b"\n\n", "holds no row"),
         (b'{"phonemes": "a"}', "neither spoken words nor a segment_id"),
     ],
 )

@@ -96,10 +96,36 @@ def test_a_table_fills_the_column_and_moves_seed_and_keys(tmp_path: Path) -> Non
 
 
 def test_rows_of_no_segment_are_told_of(tmp_path: Path) -> None:
-    plan, _ = planned(tmp_path, PhonemeSource(table(("Gone since the edit.", "gon"))))
+    lit = ("The lamp was lit at dusk.", "lamp.")
+    plan, _ = planned(tmp_path, PhonemeSource(table(lit, ("Gone since the edit.", "gon"))))
     (found,) = [each for each in plan.findings if each.code == "plan-phonemes-unused"]
-    assert "1 rows" in found.message
+    assert "1 row of the phonemes is of no segment" in found.message
     assert "'Gone since the edit.' first" in found.message
+
+
+def test_the_table_of_another_book_is_refused(tmp_path: Path) -> None:
+    other = PhonemeTable([PhonemeRow(spoken="Other.", phonemes="oder")], name="other.jsonl")
+    with pytest.raises(ConfigError, match=r"other\.jsonl: none of its 1 rows? is of a segment"):
+        planned(tmp_path, PhonemeSource(other))
+
+
+@pytest.mark.parametrize(
+    ("phonemes", "said"),
+    [
+        ("la " * 300, "c001-s0002 have 900 characters, for the 25 of 'The lamp was lit at dusk.'"),
+        ("la" * 600_000, "at most 700 can be meant"),
+        (" . ", "c001-s0002 hold no sound: ' . '"),
+        ("ids:", "c001-s0002 hold no sound: 'ids:'"),
+    ],
+)
+def test_phonemes_that_cannot_be_those_of_the_words(
+    tmp_path: Path, phonemes: str, said: str
+) -> None:
+    source = PhonemeSource(table(("The lamp was lit at dusk.", phonemes)))
+    with pytest.raises(ConfigError) as caught:
+        planned(tmp_path, source, phonemes=replace(TAKEN, ids=100))
+    assert said in caught.value.message
+    assert len(caught.value.message) < 300
 
 
 def test_a_word_of_the_pronunciations_has_its_segment_read(tmp_path: Path) -> None:

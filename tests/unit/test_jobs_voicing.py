@@ -1,6 +1,7 @@
 """What the voice cannot read is known from the plan, and nothing readable is called unreadable."""
 
 import json
+import string
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,22 @@ def test_a_passage_that_no_seed_makes_audible_is_an_error_of_the_plan(tmp_path: 
     assert "not Latin, which the voice cannot read: '«Привет" in finding.message
     assert list(plan.unreadable) == [finding.where["segment_id"]]
     assert Plan.from_dict(json.loads(json.dumps(plan.as_dict()))).unreadable == plan.unreadable
+
+
+def test_a_character_that_the_voice_has_not_is_an_error_of_the_plan(tmp_path: Path) -> None:
+    koko = replace(SPEAKER, engine="koko", alphabet=frozenset(string.printable))
+    plan = planned(tmp_path, ENGLISH + "Naïve folk say Ω and 中.", replace(REQUEST, speaker=koko))
+    (finding,) = [each for each in plan.findings if each.severity == "error"]
+    assert finding.code == "plan-unreadable"
+    assert "the voice has no character for Ω U+03A9, 中 U+4E2D: 'Naïve folk" in finding.message
+    lenient = replace(koko, alphabet=None)
+    assert not planned(
+        tmp_path, ENGLISH + "Nobody knows Ω.", replace(REQUEST, speaker=lenient)
+    ).unreadable
+    read = replace(REQUEST, speaker=koko, lexicon=Lexicon({"Ω": "omega"}))
+    assert not planned(tmp_path, ENGLISH + "Nobody knows Ω.", read).unreadable
+    russian = planned(tmp_path, ENGLISH + RUSSIAN, replace(REQUEST, speaker=koko))
+    assert len([each for each in russian.findings if each.severity == "error"]) == 1
 
 
 def test_a_reading_in_the_lexicon_makes_it_audible(tmp_path: Path) -> None:

@@ -1,10 +1,17 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from koko import tokenizer_document
 
 from loudr_core.errors import SynthesisError
-from loudr_core.speech.koko.reading import UnsupportedCharacters, close_sentence, read_text
+from loudr_core.speech.koko.reading import (
+    UnsupportedCharacters,
+    close_sentence,
+    read_text,
+    unsupported_characters,
+)
 from loudr_core.speech.koko.vocabulary import Vocabulary, vocabulary_from
 
 VOCABULARY = vocabulary_from(tokenizer_document(), path=Path("tokenizer.json"))
@@ -116,3 +123,17 @@ def test_a_mark_that_is_in_the_vocabulary_only_as_typeset_is_kept() -> None:
     assert read_text("it’s", typeset).text == "it’s"
     with pytest.raises(UnsupportedCharacters, match="no character for '"):
         read_text("it's", typeset)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.sampled_from("abE ïøﬁЖΩ中“—½\u200b\u0301☃["), max_size=8))
+def test_a_plan_and_the_engine_refuse_the_same_characters(text: str) -> None:
+    vocabulary = vocabulary_from(tokenizer_document(), path=Path("tokenizer.json"))
+    text += " and so on, in plain letters to the end"
+    known = unsupported_characters(text, frozenset(vocabulary.ids))
+    try:
+        read_text(text, vocabulary)
+    except UnsupportedCharacters as error:
+        assert error.context["characters"] == known != ""
+    else:
+        assert known == ""

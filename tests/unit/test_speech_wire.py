@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from loudr_core.errors import ConfigError, QualityError, StoreUnavailable
@@ -68,7 +70,7 @@ def test_engine_descriptions_survive() -> None:
         name="embedded",
         fingerprint="f",
         sample_rate_hz=24_000,
-        limits=EMBEDDED,
+        limits=replace(EMBEDDED, alphabet=frozenset("ab ")),
         voices=(VoiceInfo(name="heart", language="en-US", sha256="s"),),
     )
     assert wire.info_from_json(wire.decode(wire.encode(wire.info_to_json(info)))) == info

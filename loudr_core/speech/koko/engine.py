@@ -132,7 +132,11 @@ class KokoEngine:
         self._model = KokoModel(bundle, self._recipe, provider=provider, threads=threads)
         slow = self._recipe.length_scale
         low, high = KOKO.seconds_per_character
-        self.limits = replace(KOKO, seconds_per_character=(low * slow, high * slow))
+        self.limits = replace(
+            KOKO,
+            seconds_per_character=(low * slow, high * slow),
+            alphabet=frozenset(self._model.vocabulary.ids) if unsupported == "strict" else None,
+        )
         self._voices = voice_infos(self._model.speakers, bundle.digests["text_encoder"])
 
     def fingerprint(self) -> str:

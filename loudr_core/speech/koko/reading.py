@@ -13,7 +13,14 @@ from loudr_core.errors import SynthesisError
 from loudr_core.speech.koko.vocabulary import Vocabulary
 from loudr_core.speech.legible import unreadable
 
-__all__ = ["POLICIES", "Reading", "UnsupportedCharacters", "close_sentence", "read_text"]
+__all__ = [
+    "POLICIES",
+    "Reading",
+    "UnsupportedCharacters",
+    "close_sentence",
+    "read_text",
+    "unsupported_characters",
+]
 
 POLICIES = ("strict", "lenient")
 """What happens to a character that the vocabulary lacks in every form: refused, or left out."""
@@ -120,6 +127,14 @@ def read_text(text: str, vocabulary: Vocabulary, *, policy: str = "strict") -> R
     return Reading(text=" ".join("".join(pieces).split()), replaced=replaced, dropped=dropped)
 
 
+def unsupported_characters(text: str, vocabulary: Vocabulary | frozenset[str]) -> str:
+    """Return the characters that the policy `strict` refuses a text for, each once."""
+    composed = unicodedata.normalize("NFC", text)
+    return "".join(
+        symbol for symbol in dict.fromkeys(composed) if _piece(symbol, vocabulary) is None
+    )
+
+
 def close_sentence(text: str, vocabulary: Vocabulary) -> str:
     """Return a text that ends with a mark: models of characters drift at an unfinished end.
 
@@ -134,7 +149,7 @@ def close_sentence(text: str, vocabulary: Vocabulary) -> str:
     return text + "."
 
 
-def _piece(symbol: str, vocabulary: Vocabulary) -> str | None:
+def _piece(symbol: str, vocabulary: Vocabulary | frozenset[str]) -> str | None:
     """Return what is sent for a character, None when the vocabulary has no form of it."""
     if symbol.isspace():
         return " "
