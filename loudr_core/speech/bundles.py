@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 from loudr_core.errors import BundleError
 from loudr_core.findings import Finding
+from loudr_core.speech.files import is_file, is_there
 from loudr_core.speech.protocol import VoiceInfo
 
 __all__ = [
@@ -104,11 +105,15 @@ def family_of(path: Path) -> str:
     for name in FAMILIES:
         if _module(name).recognises(path):
             return name
+    advice = "give the folder of a release"
+    if not is_there(path):
+        advice = f"nothing is there; {advice}"
+    elif is_file(path):
+        advice = f"it is a file; {advice}"
     # An empty path is this too, as a shell's unset variable gives it.
     where = "the current folder" if path == Path() else str(path)
     raise BundleError(
-        f"{where} is no bundle of a family that loudr knows ({', '.join(FAMILIES)}): "
-        "give the folder of a release",
+        f"{where} is no bundle of a family that loudr knows ({', '.join(FAMILIES)}): {advice}",
         path=str(path),
     )
 

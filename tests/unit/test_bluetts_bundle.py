@@ -1,4 +1,5 @@
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -336,3 +337,22 @@ def test_a_damaged_byte_is_a_bundle_error_or_no_matter(
     else:
         assert np.isfinite(stats.mean).all()
         assert stats.scale > 0
+
+
+@pytest.mark.parametrize("kind", ["dangling", "folder", "pipe"])
+def test_a_voice_that_is_no_file_is_named_and_not_passed_over(kind: str, tmp_path: Path) -> None:
+    folder = write_bundle(tmp_path / "b")
+    voice = folder / "voices" / "anna.json"
+    voice.unlink()
+    if kind == "dangling":
+        voice.symlink_to("nowhere.json")
+    elif kind == "folder":
+        voice.mkdir()
+    else:
+        os.mkfifo(voice)
+    with pytest.raises(BundleError, match=r"anna\.json is no file, or a link to none") as caught:
+        open_blue_bundle(folder)
+    assert caught.value.context == {"path": str(voice), "key": "anna.json"}
+    (check,) = verify_bundle(folder)
+    assert not check.good
+    assert "anna.json is no file" in check.detail

@@ -167,10 +167,11 @@ def test_a_folder_of_no_family_is_one_line_and_5(
     loudr: Loudr, tmp_path: Path, command: str
 ) -> None:
     (tmp_path / "readme.txt").write_text("nothing")
-    for path in (tmp_path, tmp_path / "nowhere", tmp_path / "readme.txt"):
-        code, _, err = loudr("bundle", command, path)
+    for name, said in (("", "give"), ("nowhere", "nothing is there"), ("readme.txt", "a file")):
+        code, _, err = loudr("bundle", command, tmp_path / name)
         assert code == 5
         assert "no bundle of a family" in err
+        assert said in err.partition("bluetts): ")[2]
         assert len(err.splitlines()) == 1
     code, out, _ = loudr("bundle", command, tmp_path, "--json")
     assert (code, json.loads(out)["error"]["exit_code"]) == (5, 5)

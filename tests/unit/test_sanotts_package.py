@@ -513,3 +513,27 @@ def test_a_package_is_described(folder: Path) -> None:
     assert found.files[WEIGHTS_NAME] == (folder / WEIGHTS_NAME).stat().st_size
     assert [voice.name for voice in found.voices] == ["wren"]
     json.dumps(found.facts)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"null", "must be a JSON object"),
+        (b"[" * 100_000, "nested too deep"),
+        (b"{}", "format"),
+        (None, "manifest.json is not there"),
+    ],
+)
+def test_a_package_with_a_damaged_manifest_is_still_one(
+    folder: Path, content: bytes | None, said: str
+) -> None:
+    (folder / "manifest.json").unlink()
+    if content is not None:
+        (folder / "manifest.json").write_bytes(content)
+    assert family_of(folder) == "sanotts"
+    (check,) = verify_bundle(folder)
+    assert not check.good
+    assert "manifest.json" in check.detail
+    assert said in check.detail

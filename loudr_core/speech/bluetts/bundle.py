@@ -184,7 +184,15 @@ def _voices(folder: Path) -> tuple[Path, ...]:
     place = folder / "voices"
     if not is_folder(place):
         return ()
-    return tuple(path for path in entries(place) if path.suffix == ".json" and is_file(path))
+    voices = tuple(path for path in entries(place) if path.suffix == ".json")
+    for path in voices:
+        if not is_file(path):
+            raise BundleError(
+                f"{path} is no file, or a link to none: copy the voice again, or remove it",
+                path=str(path),
+                key=path.name,
+            )
+    return voices
 
 
 def _advice(folder: Path, missing: list[str]) -> str:

@@ -16,6 +16,8 @@ from loudr_core.speech.sanotts.package import Package, open_package
 __all__ = ["describe", "recognises", "verify"]
 
 _COMPONENTS = ("duration", "acoustic", "decoder")
+_OTHER_FILES = ("weights.fp16.bin", "piper-phoneme-config.json")
+"""As releases call what their manifests name."""
 
 
 def recognises(path: Path) -> bool:
@@ -107,6 +109,9 @@ def describe(path: Path) -> BundleDescription:
 
 
 def _is_root_a(folder: Path) -> bool:
+    # Of a package whose manifest is damaged, the other files tell what it was.
+    if all(is_file(folder / name) for name in _OTHER_FILES):
+        return True
     if not is_file(folder / MANIFEST):
         return False
     try:
