@@ -22,7 +22,7 @@ from pydantic_settings import (
 )
 
 from loudr_core.errors import ConfigError
-from loudr_core.settings import Profile
+from loudr_core.settings import Profile, VoiceProfile
 from loudr_core.toml_text import parse_toml
 
 __all__ = ["EXECUTORS", "PoolSettings", "Settings", "load", "shipped_profiles"]
@@ -88,6 +88,7 @@ class Settings(BaseSettings, Profile):
     currency: str = Field(default="", max_length=16)
     _profile_name: str = PrivateAttr(default="")
     _placed: frozenset[str] = PrivateAttr(default=frozenset())
+    _environment: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def settings_customise_sources(
@@ -112,8 +113,11 @@ class Settings(BaseSettings, Profile):
         return self._profile_name
 
     def as_planned(self, profile: Mapping[str, Any], name: str) -> "Settings":
-        """Return the settings of this machine with the profile of a stored plan."""
-        kept = Profile.model_validate(dict(profile))
+        """Return the settings of this machine with the profile of a stored plan.
+
+        Where its models lie is of the machine: variables for that hold, as they do on a worker.
+        """
+        kept = _moved(Profile.model_validate(dict(profile)), self._environment)
         settings = self.model_copy(update={each: getattr(kept, each) for each in _PROFILE})
         settings._profile_name = name
         return settings
@@ -158,6 +162,7 @@ def load(profile: str | None = None, **arguments: object) -> Settings:
         raise ConfigError(
             f"{PREFIX}{field.upper()} is not JSON: {exc.__cause__}", variable=field
         ) from exc
+    settings._environment = from_environment
     settings._placed = _only_placed(from_environment, layered)
     settings._profile_name = "" if name in (None, _DEFAULT_PROFILE) else Path(name or "").stem
     return settings
@@ -232,6 +237,22 @@ def _typed(value: object) -> object:
     except ValueError:
         return value
     return number if isinstance(number, bool | int | float) else value
+
+
+def _moved(profile: Profile, environment: Mapping[str, Any]) -> Profile:
+    """Return a profile with its models where variables of the environment say that they lie."""
+
+    def place(own: Profile | VoiceProfile, said: Mapping[str, Any]) -> str | None:
+        same = said.get("engine") in (None, own.engine)
+        moved: str | None = said.get("bundle") if same else None
+        return own.bundle if own.bundle is None or moved is None else moved
+
+    said = environment.get("voices", {})
+    voices = {
+        name: voice.model_copy(update={"bundle": place(voice, said.get(name, {}))})
+        for name, voice in profile.voices.items()
+    }
+    return profile.model_copy(update={"bundle": place(profile, environment), "voices": voices})
 
 
 def _only_placed(environment: Mapping[str, Any], profile: Mapping[str, Any]) -> frozenset[str]:

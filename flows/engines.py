@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import psutil
 
 from flows.configuration import Settings
+from loudr_core.errors import BundleError
 from loudr_core.settings import Profile
+from loudr_core.speech.files import is_there
 from loudr_core.speech.registry import engine_limits
 from loudr_core.speech.wire import EngineSpec
 from loudr_core.speech.workers import worker_count
@@ -20,7 +22,7 @@ from loudr_core.store.protocol import ObjectStore
 if TYPE_CHECKING:
     from flows.shard_request import ShardRequest
 
-__all__ = ["engine_spec", "engine_specs", "pool_size", "spec_here"]
+__all__ = ["engine_spec", "engine_specs", "pool_size", "refuse_absent_bundles", "spec_here"]
 
 
 def pool_size(settings: Settings) -> int:
@@ -69,6 +71,25 @@ def engine_specs(profile: Profile, store: ObjectStore) -> Mapping[str, EngineSpe
     """
     profile.cast_rules()
     return {name: engine_spec(profile, store, name) for name in ("", *profile.voices)}
+
+
+def refuse_absent_bundles(profile: Profile, store: ObjectStore) -> None:
+    """Raise when a model of a stored plan is not where the plan has it.
+
+    Raises
+    ------
+    BundleError
+        It names the voice's variable, which says where the model lies now.
+    """
+    for name, spec in engine_specs(profile, store).items():
+        if spec.bundle is not None and not is_there(Path(spec.bundle)):
+            own = bool(name) and profile.voices[name].bundle is not None
+            variable = f"LOUDR_VOICES__{name.upper()}__BUNDLE" if own else "LOUDR_BUNDLE"
+            raise BundleError(
+                f"no bundle folder {spec.bundle}, where the plan has the model of "
+                f"{spec.engine!r}: {variable} says where it lies now",
+                path=spec.bundle,
+            )
 
 
 def spec_here(request: ShardRequest, settings: Settings) -> EngineSpec:

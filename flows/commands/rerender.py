@@ -7,6 +7,7 @@ from typing import Any
 from flows.commands.render import run_sources
 from flows.commands.status import choose_plan
 from flows.configuration import Settings
+from flows.engines import refuse_absent_bundles
 from flows.opening import open_kept_store
 from flows.output import console, counted
 from loudr_core.errors import ConfigError, QualityError
@@ -68,6 +69,8 @@ def prepare(
     ------
     BookError, ConfigError, QualityError
         There is no such book, plan, segment or chapter, or nothing that a seed could help.
+    BundleError
+        A model of the plan lies somewhere else by now; no seed is changed then.
     """
     store = open_kept_store(settings)
     known = choose_plan(store, book_id, plan_start)
@@ -82,6 +85,9 @@ def prepare(
     place = dest if dest is not None else last.get("dest", ".")
     if place is not None:
         open_destination(place)
+    planned = settings.as_planned(plan.profile, plan.profile_name)
+    if planned.executor != "pool":  # there the models lie with the workers
+        refuse_absent_bundles(planned.profile, store)
     given = read_overrides(store, plan, jobs)
     seeds = {
         job.segment_id: next_seed(job, given.get(job.segment_id, job.seed))
@@ -95,7 +101,7 @@ def prepare(
         console.print(f"{segment}: seed {value}", markup=False, style="dim")
     return Prepared(
         source=StoredPlan(book_id=plan.book_id, plan_id=plan.plan_id),
-        settings=settings.as_planned(plan.profile, plan.profile_name),
+        settings=planned,
         dest=place,
         options=RenderOptions(
             chapters=chapters,

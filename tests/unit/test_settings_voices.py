@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from flows.configuration import load
-from flows.engines import engine_specs, pool_size
+from flows.engines import engine_specs, pool_size, refuse_absent_bundles
 from loudr_core.book.read import read_book
-from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.errors import BundleError, ConfigError, DeviceError
 from loudr_core.jobs.casting import cast_voice, check_cast
 from loudr_core.render.planning import resolved
 from loudr_core.settings import CastProfile, Profile, VoiceProfile
@@ -156,6 +156,32 @@ def test_a_machine_that_keeps_a_model_speaks_books_without_it(
     monkeypatch.setenv("LOUDR_VOICES__UNCLE__VOICE", "heart")
     with pytest.raises(ConfigError, match=r"uncle\] speaks no chapter"):
         engine_specs(load().profile, MemoryStore())
+
+
+def test_a_model_that_has_moved_is_found_by_its_variable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "mixed.toml"
+    path.write_text(
+        f'engine = "koko"\nbundle = "{tmp_path}/koko"\n[voices.aunt]\nengine = "bluetts"\n'
+        f'bundle = "{tmp_path}/blue"\n[[cast]]\nvoice = "aunt"\nchapters = 1\n',
+        encoding="utf-8",
+    )
+    kept = load(str(path)).profile.model_dump(mode="json")
+    planned = load().as_planned(kept, "mixed").profile
+    assert planned.model_dump(mode="json") == kept
+    with pytest.raises(BundleError, match=r"/koko, where .* 'koko': LOUDR_BUNDLE says where"):
+        refuse_absent_bundles(planned, MemoryStore())
+    (tmp_path / "koko").mkdir()
+    with pytest.raises(BundleError, match=r"/blue, .*LOUDR_VOICES__AUNT__BUNDLE says where"):
+        refuse_absent_bundles(planned, MemoryStore())
+    monkeypatch.setenv("LOUDR_BUNDLE", str(tmp_path))
+    monkeypatch.setenv("LOUDR_VOICES__AUNT__BUNDLE", str(tmp_path / "koko"))
+    moved = load().as_planned(kept, "mixed").profile
+    assert (moved.bundle, moved.voices["aunt"].bundle) == (str(tmp_path), f"{tmp_path}/koko")
+    refuse_absent_bundles(moved, MemoryStore())
+    monkeypatch.setenv("LOUDR_ENGINE", "sanotts")  # the folder is of that engine
+    assert load().as_planned(kept, "mixed").profile.bundle == f"{tmp_path}/koko"
 
 
 def test_the_environment_gives_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
