@@ -135,7 +135,7 @@ def open_render(
         profile=settings.profile,
         store=store,
         pool=pools[""],
-        cast={name: pools[name] for name in settings.voices},
+        cast={name: pools[name] for name in settings.profile.voices},
         options=replace(options, profile_name=settings.profile_name),
         cancel=cancel or threading.Event(),
     )

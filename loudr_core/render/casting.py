@@ -4,17 +4,19 @@ The narrator has an empty name, other voices are called as the profile calls the
 engine, with one bundle and the same options, share its processes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Protocol
 
+from loudr_core.errors import ConfigError
 from loudr_core.jobs.casting import CastVoice, Speaker
 from loudr_core.jobs.plan import Plan
 from loudr_core.jobs.table import Job
 from loudr_core.settings import Profile
 from loudr_core.speech.orders import Order, Outcome
 
-__all__ = ["CastPools", "OrderPool", "cast_of"]
+__all__ = ["CastPools", "OrderPool", "cast_of", "naming_voice"]
 
 
 class OrderPool(Protocol):
@@ -56,6 +58,17 @@ def cast_of(
             policy_digest=policies[name],
         )
     return cast
+
+
+@contextmanager
+def naming_voice(name: str) -> Iterator[None]:
+    """Say of which voice of the profile a wrong setting is; the narrator has no name."""
+    try:
+        yield
+    except ConfigError as error:
+        if not name:
+            raise
+        raise ConfigError(f"[voices.{name}]: {error.message}", **error.context) from error
 
 
 class CastPools:

@@ -22,7 +22,7 @@ from loudr_core.jobs.plan import (
 )
 from loudr_core.jobs.table import Job
 from loudr_core.publish.cover import prepare_cover
-from loudr_core.render.casting import cast_of
+from loudr_core.render.casting import cast_of, naming_voice
 from loudr_core.render.options import AboutBook
 from loudr_core.render.reading import phoneme_source
 from loudr_core.settings import Profile
@@ -83,9 +83,10 @@ def open_plan(
         A stored plan is damaged or gone.
     """
     speaker = speaker_of(info, profile.voice)
-    others = {
-        name: speaker_of(cast[name], profile.voice_profile(name).voice) for name in profile.voices
-    }
+    others = {}
+    for name in profile.voices:
+        with naming_voice(name):
+            others[name] = speaker_of(cast[name], profile.voice_profile(name).voice)
     if isinstance(source, StoredPlan):
         loaded = load_plan(store, source.book_id, source.plan_id)
         if loaded is None:

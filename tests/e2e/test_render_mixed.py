@@ -369,6 +369,8 @@ REFUSALS: list[tuple[str, Callable[[str], str], int, str]] = [
      "chapters 2 and title '*far*' both match chapter 2"),
     ("no bundle", lambda cast: cast.replace('bundle = "{folder}/voice"\n', ""), 3,
      "engine 'sanotts' needs the voice's folder"),
+    ("no number", lambda cast: cast.replace("n_steps = 4", "n_steps = nan"), 3,
+     "n_steps = nan is no finite number"),
     ("no such voice", lambda cast: cast.replace('"bruno"\nopt', '"carla"\nopt'), 3, "carla"),
 ]  # fmt: skip
 

@@ -1,14 +1,17 @@
 """Voices and casts of a profile: what is left open, and what cannot be meant."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from flows.configuration import load
 from flows.engines import engine_specs, pool_size, refuse_absent_bundles
+from flows.opening import Engines, open_render
 from loudr_core.book.read import read_book
 from loudr_core.errors import BundleError, ConfigError, DeviceError
 from loudr_core.jobs.casting import cast_voice, check_cast
+from loudr_core.render.book import RenderOptions
 from loudr_core.render.planning import resolved
 from loudr_core.settings import CastProfile, Profile, VoiceProfile
 from loudr_core.testing import MemoryStore
@@ -156,6 +159,16 @@ def test_a_machine_that_keeps_a_model_speaks_books_without_it(
     monkeypatch.setenv("LOUDR_VOICES__UNCLE__VOICE", "heart")
     with pytest.raises(ConfigError, match=r"uncle\] speaks no chapter"):
         engine_specs(load().profile, MemoryStore())
+
+
+def test_a_render_asks_no_pool_for_a_voice_that_its_book_has_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LOUDR_VOICES__AUNT__BUNDLE", "/models/loudr-1")
+    settings = load(home=tmp_path)
+    pools: Any = {name: object() for name in engine_specs(settings.profile, MemoryStore())}
+    book = tmp_path / "book.md"
+    open_render(book, settings, store=MemoryStore(), pool=Engines(pools), options=RenderOptions())
 
 
 def test_a_model_that_has_moved_is_found_by_its_variable(
