@@ -12,6 +12,8 @@ from loudr_core.render.reading import ReadRow, read_phonemes
 
 __all__ = ["run"]
 
+_OTHER_TABLES = frozenset({".csv", ".tsv", ".xls", ".xlsx", ".ods"})
+
 
 def run(
     book_id: str,
@@ -24,6 +26,11 @@ def run(
 ) -> int:
     """Write the table of a plan; returns 7 when a segment could not be read."""
     path = dest.expanduser()
+    if path.suffix.lower() in _OTHER_TABLES:
+        raise ConfigError(
+            f"{path}: a table of phonemes is JSON lines (.jsonl) or Parquet (.parquet)",
+            path=str(path),
+        )
     if path.exists() and not overwrite:
         raise ConfigError(
             f"{path} is there already: name another file, or say --overwrite", path=str(path)

@@ -83,10 +83,13 @@ def open_plan(
         A stored plan is damaged or gone.
     """
     speaker = speaker_of(info, profile.voice)
+    _check_speed(info, profile.speed)
     others = {}
     for name in profile.voices:
         with naming_voice(name):
-            others[name] = speaker_of(cast[name], profile.voice_profile(name).voice)
+            own = profile.voice_profile(name)
+            others[name] = speaker_of(cast[name], own.voice)
+            _check_speed(cast[name], profile.speed if own.speed is None else own.speed)
     if isinstance(source, StoredPlan):
         loaded = load_plan(store, source.book_id, source.plan_id)
         if loaded is None:
@@ -195,6 +198,16 @@ def chapters_wanted(plan: Plan, chapters: frozenset[int] | None) -> frozenset[in
 def source_key(plan: Plan, suffix: str) -> str:
     """Return the store key of the book itself; `suffix` is its file's, with the dot."""
     return f"books/{plan.book_id}/source{suffix.lower()}"
+
+
+def _check_speed(info: EngineInfo, speed: float) -> None:
+    low, high = info.limits.speeds
+    if not low <= speed <= high:
+        raise ConfigError(
+            f"speed {speed:g} is outside {low:g} to {high:g}, which are the speeds of engine "
+            f"{info.name!r} with its options",
+            speed=speed,
+        )
 
 
 def speaker_of(info: EngineInfo, voice: str | None) -> Speaker:

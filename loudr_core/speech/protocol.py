@@ -34,6 +34,8 @@ class EngineLimits:
     """Typical compute seconds per second of audio of one process, for estimates; 0 if unknown."""
     phonemes: GivenPhonemes | None = None
     """What `SpeechRequest.phonemes` may hold, known of a loaded engine; None if it takes none."""
+    speeds: tuple[float, float] = (0.5, 2.0)
+    """Least and greatest speed; options of a loaded engine may narrow it."""
     alphabet: frozenset[str] | None = None
     """Characters that a text is refused for when it has others, in no form that is among these;
     known of a loaded engine. None for one that refuses no text for its characters."""

@@ -199,6 +199,7 @@ def info_from_json(data: Mapping[str, Any]) -> EngineInfo:
     unread = frozenset(limits.pop("unread", ()))
     given = limits.pop("phonemes", None)
     alphabet = limits.pop("alphabet", None)
+    slowest, quickest = limits.pop("speeds", (0.5, 2.0))
     return EngineInfo(
         **{
             **data,
@@ -207,6 +208,7 @@ def info_from_json(data: Mapping[str, Any]) -> EngineInfo:
                 languages=languages,
                 unread=unread,
                 seconds_per_character=(low, high),
+                speeds=(slowest, quickest),
                 phonemes=None if given is None else GivenPhonemes.from_dict(given),
                 alphabet=None if alphabet is None else frozenset(alphabet),
             ),

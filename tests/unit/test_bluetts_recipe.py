@@ -118,6 +118,7 @@ def test_pace_blend_draws_the_length_to_that_of_the_tokens() -> None:
         ("pace_blend", 1.1, "is outside 0 to 1"),
         ("pace_blend", "0.3", "must be a finite number"),
         ("language_speed", 0.7, "must map languages to factors"),
+        ("language_speed", {"en-GB": 1.0}, "language_speed.en-GB = 1.0 is of none of de, en"),
         ("language_speed", {"it": 0.1}, "language_speed.it = 0.1 is outside 0.5 to 2"),
     ],
 )

@@ -102,3 +102,20 @@ def test_durations_beyond_all_bounds_stay_integers() -> None:
     for bad in (np.nan, np.inf):
         with pytest.raises(ValueError, match="not finite"):
             token_frames(np.array([1.0, bad], np.float32), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("scale", "speeds"),
+    [(1.0, (0.5, 2.0)), (4.0, (1.0, 2.0)), (0.25, (0.5, 1.0)), (3, (0.75, 2.0))],
+)
+def test_the_speeds_of_a_recipe_are_those_that_it_answers(
+    scale: float, speeds: tuple[float, float]
+) -> None:
+    recipe = Recipe(length_scale=scale)
+    assert recipe.speeds == speeds
+    for speed in speeds:
+        assert 0.25 <= recipe.length_scale_at(speed) <= 4
+    for beyond in (speeds[0] * 0.99, speeds[1] * 1.01):
+        if 0.5 <= beyond <= 2.0:
+            with pytest.raises(ValueError, match="outside"):
+                recipe.length_scale_at(beyond)

@@ -70,7 +70,7 @@ def test_engine_descriptions_survive() -> None:
         name="embedded",
         fingerprint="f",
         sample_rate_hz=24_000,
-        limits=replace(EMBEDDED, alphabet=frozenset("ab ")),
+        limits=replace(EMBEDDED, alphabet=frozenset("ab "), speeds=(0.75, 2.0)),
         voices=(VoiceInfo(name="heart", language="en-US", sha256="s"),),
     )
     assert wire.info_from_json(wire.decode(wire.encode(wire.info_to_json(info)))) == info

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from loudr_core.arrays import Mono
 from loudr_core.errors import ConfigError
 from loudr_core.speech.bluetts.tables import CHANNELS, FRAME, SAMPLE_RATE_HZ, Stats
+from loudr_core.speech.limits import BLUETTS
 
 __all__ = [
     "LANGUAGE_SPEEDS",
@@ -73,6 +74,9 @@ class Recipe:
         if not isinstance(self.language_speed, Mapping):
             raise _refused("language_speed", self.language_speed, "must map languages to factors")
         for language, factor in self.language_speed.items():
+            if language not in BLUETTS.languages:
+                known = ", ".join(sorted(BLUETTS.languages))
+                raise _refused(f"language_speed.{language}", factor, f"is of none of {known}")
             _check(f"language_speed.{language}", factor, 0.5, 2.0)
 
     def speed_of(self, language: str) -> float:

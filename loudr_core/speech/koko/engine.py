@@ -135,6 +135,7 @@ class KokoEngine:
         self.limits = replace(
             KOKO,
             seconds_per_character=(low * slow, high * slow),
+            speeds=self._recipe.speeds,
             alphabet=frozenset(self._model.vocabulary.ids) if unsupported == "strict" else None,
         )
         self._voices = voice_infos(self._model.speakers, bundle.digests["text_encoder"])

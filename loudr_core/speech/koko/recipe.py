@@ -67,6 +67,13 @@ class Recipe:
         if not (np.diff(flow_times(self.n_steps, self.sway)) > 0).all():
             raise _refused("sway", self.sway, "makes times that do not rise: take -1 to 1")
 
+    @property
+    def speeds(self) -> tuple[float, float]:
+        """The least and the greatest speed of a book at which `length_scale_at` has an answer."""
+        scale = float(self.length_scale)
+        least, greatest = _LENGTH_SCALES
+        return max(0.5, scale / greatest), min(2.0, scale / least)
+
     def length_scale_at(self, speed: float) -> float:
         """Return the factor on durations at a speed.
 
