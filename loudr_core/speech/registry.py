@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from loudr_core.errors import ConfigError, DeviceError
+from loudr_core.errors import BundleError, ConfigError, DeviceError
 from loudr_core.speech import limits
+from loudr_core.speech.bundles import FAMILIES, family_of
 from loudr_core.speech.engines import ENGINES, OFFERED
 from loudr_core.speech.protocol import Engine, EngineLimits
 
@@ -52,8 +53,25 @@ def open_engine(
     factory = _factory(name)
     _check_options(name, factory, options)
     folder = Path(bundle) if bundle is not None else None
-    engine: Engine = factory(bundle=folder, provider=provider, **options)
+    try:
+        engine: Engine = factory(bundle=folder, provider=provider, **options)
+    except BundleError as error:
+        if folder is not None and name in FAMILIES and (other := _other_family(folder, name)):
+            raise BundleError(
+                f"{folder} is a bundle of engine {other!r}, not of {name!r}: {error.message}",
+                **{"path": str(folder), **error.context},
+            ) from error
+        raise
     return engine
+
+
+def _other_family(folder: Path, name: str) -> str:
+    """Return the family that a folder is of, empty when that is `name` or not known."""
+    try:
+        family = family_of(folder)
+    except BundleError:
+        return ""
+    return "" if family == name else family
 
 
 def engine_limits(name: str) -> EngineLimits:

@@ -356,3 +356,12 @@ def test_a_voice_that_is_no_file_is_named_and_not_passed_over(kind: str, tmp_pat
     (check,) = verify_bundle(folder)
     assert not check.good
     assert "anna.json is no file" in check.detail
+
+
+@pytest.mark.parametrize("engine", ["koko", "sanotts", "loudr1"])
+def test_a_bundle_of_another_engine_is_told_by_its_own(engine: str, bundle: Path) -> None:
+    with pytest.raises(BundleError) as caught:
+        open_engine(engine, bundle=bundle)
+    said = f"{bundle} is a bundle of engine 'bluetts', not of '{engine}': "
+    assert caught.value.message.startswith(said)
+    assert caught.value.context["path"]
