@@ -1,5 +1,6 @@
 """A book's orders through a pool whose machines are threads of the test and die as told."""
 
+import logging
 import threading
 import time
 from collections import Counter
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from flows.execution import book_pool as module
+from flows.execution import campaign
 from flows.execution.campaign import Terms
 from flows.execution.pool import ShardPool
 from flows.execution.shard_runs import RunView, Unreachable
@@ -72,6 +74,8 @@ class Machines:
         self.requests: list[ShardRequest] = []
         self.called_off: list[str] = []
         self.away = 0
+        self.open = threading.Event()
+        self.open.set()
         self.refuse: LoudrError | None = None
         self._views: dict[str, RunView] = {}
         self._guard = threading.Lock()
@@ -92,7 +96,7 @@ class Machines:
         with self._guard:
             if request.key not in self._views:
                 self.requests.append(request)
-                self._views[request.key] = RunView(phase="running")
+                self._views[request.key] = RunView(phase="waiting")
                 threading.Thread(target=self._run, args=(request,), daemon=True).start()
         return request.key
 
@@ -111,6 +115,9 @@ class Machines:
         self.called_off += runs
 
     def _run(self, request: ShardRequest) -> None:
+        if not self.open.wait(60):
+            return
+        self._views[request.key] = RunView(phase="running")
         fate, cause = self.fate(request), ""
         journal = Journal(
             self.store, request.folder, owner=request.owner, shard=request.shard,
@@ -230,6 +237,24 @@ def test_a_run_that_dies_is_followed_by_another(start: Callable[..., Any], left:
     assert [r.attempt for r in machines.requests if r.shard == 1] == [1, 2]
     if left < 0:
         assert len(machines.called_off) == 1
+
+
+def test_work_that_nobody_takes_is_told_of_and_waits(
+    start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(campaign, "_LONELY_S", 0.1)
+    pool, machines = start()
+    machines.open.clear()
+    with caplog.at_level(logging.WARNING):
+        futures = give(pool)
+        deadline = time.monotonic() + 60
+        while "no worker has taken a shard" not in caplog.text:
+            assert time.monotonic() < deadline, "it waits without a word"
+            time.sleep(0.01)
+    time.sleep(3 * RULE.stall_s)  # longer than a silent run is borne with
+    machines.open.set()
+    assert len(results(futures)) == 40
+    assert {request.attempt for request in machines.requests} == {1}
 
 
 def test_a_shard_is_given_up_after_so_many_runs(start: Callable[..., Any]) -> None:
