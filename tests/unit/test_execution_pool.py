@@ -1,6 +1,5 @@
 """A book's orders through a pool whose machines are threads of the test and die as told."""
 
-import logging
 import threading
 import time
 from collections import Counter
@@ -240,17 +239,19 @@ def test_a_run_that_dies_is_followed_by_another(start: Callable[..., Any], left:
 
 
 def test_work_that_nobody_takes_is_told_of_and_waits(
-    start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    told = threading.Event()
     monkeypatch.setattr(campaign, "_LONELY_S", 0.1)
+    monkeypatch.setattr(
+        campaign.logger,
+        "warning",
+        lambda text, *of: told.set() if "no worker has" in text else None,
+    )
     pool, machines = start()
     machines.open.clear()
-    with caplog.at_level(logging.WARNING):
-        futures = give(pool)
-        deadline = time.monotonic() + 60
-        while "no worker has taken a shard" not in caplog.text:
-            assert time.monotonic() < deadline, "it waits without a word"
-            time.sleep(0.01)
+    futures = give(pool)
+    assert told.wait(60), "it waits without a word"
     time.sleep(3 * RULE.stall_s)  # longer than a silent run is borne with
     machines.open.set()
     assert len(results(futures)) == 40
