@@ -8,6 +8,7 @@ from loudr_core.findings import Finding
 from loudr_core.jobs.table import Job
 from loudr_core.speech.koko.reading import unsupported_characters
 from loudr_core.speech.legible import unreadable
+from loudr_core.speech.tags import primary_subtag
 from loudr_core.text.model import Segment
 
 __all__ = [
@@ -52,7 +53,7 @@ def foreign_findings(
     foreign = {
         language: count
         for language, count in sorted(characters.items())
-        if _primary(language) not in languages
+        if primary_subtag(language) not in languages
     }
     if sum(foreign.values()) * 2 > characters.total():
         most = max(foreign, key=lambda language: foreign[language])
@@ -127,7 +128,7 @@ def unsaid_findings(jobs: Sequence[Job], *, alphabet: frozenset[str] | None) -> 
 
 def spoken_language(language: str, languages: frozenset[str]) -> str:
     """Return the language that an engine is asked for: the text's, if it speaks that."""
-    if _primary(language) in languages or not languages:
+    if primary_subtag(language) in languages or not languages:
         return language
     return "en" if "en" in languages else min(languages)
 
@@ -147,10 +148,6 @@ def _named(characters: str) -> str:
     named = [f"{each} U+{ord(each):04X}" for each in characters[:_MOST_NAMED]]
     more = len(characters) - _MOST_NAMED
     return ", ".join(named) + (f" and {more} more" if more > 0 else "")
-
-
-def _primary(language: str) -> str:
-    return language.partition("-")[0].lower()
 
 
 def _engine_of(jobs: Sequence[Job], finding: Finding) -> str:

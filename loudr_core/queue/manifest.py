@@ -7,21 +7,18 @@ priority = 80                # 0 to 100, the highest first; 50 when not said
 deadline = 2026-12-24        # of two with one priority, the earlier first
 """
 
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from loudr_core.errors import ConfigError
 from loudr_core.printable import printable
-from loudr_core.toml_text import parse_toml
+from loudr_core.queue.declaration import read_declaration
 
-__all__ = ["BookEntry", "Listed", "in_order", "read_entry", "refuse_large"]
-
-MAX_BYTES = 256 * 1024
+__all__ = ["BookEntry", "Listed", "in_order", "read_entry"]
 
 _Name = Annotated[str, Field(min_length=1, max_length=1024)]
 
@@ -95,28 +92,12 @@ def read_entry(data: bytes, *, name: str) -> BookEntry:
     ConfigError
         It is not TOML, or a key is unknown, missing or out of its range.
     """
-    refuse_large(len(data), name=name)
     try:
-        said: Mapping[str, Any] = parse_toml(data.decode("utf-8-sig"))
-        return BookEntry.model_validate(said)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{name} is not TOML: {error}", path=name) from error
+        return BookEntry.model_validate(read_declaration(data, name=name, kind="manifest"))
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"] if part not in ("datetime", "date"))
         raise ConfigError(f"{name}: {where}: {fault['msg'].lower()}", path=name) from error
-
-
-def refuse_large(n_bytes: int, *, name: str) -> None:
-    """Refuse a file that no person wrote as a manifest, before it is read.
-
-    Raises
-    ------
-    ConfigError
-        It is too large.
-    """
-    if n_bytes > MAX_BYTES:
-        raise ConfigError(f"{name}: {n_bytes} bytes are more than a manifest needs", path=name)
 
 
 def in_order(books: Iterable[Listed]) -> list[Listed]:

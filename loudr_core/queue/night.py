@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 from loudr_core.canonical import canonical_json, digest
 from loudr_core.errors import ConfigError, LoudrError
 from loudr_core.printable import printable
-from loudr_core.queue.manifest import Listed, read_entry, refuse_large
+from loudr_core.queue.declaration import refuse_large
+from loudr_core.queue.manifest import Listed, read_entry
 from loudr_core.store.open import open_store
 from loudr_core.store.protocol import ObjectStore
 
@@ -165,7 +166,7 @@ def summary(books: Sequence[NightBook]) -> str:
 
 def _listed(name: str, n_bytes: int, read: Callable[[], bytes | None]) -> Listed:
     try:
-        refuse_large(n_bytes, name=name)
+        refuse_large(n_bytes, name=name, kind="manifest")
         data = read()
         if data is None:
             raise ConfigError(f"{name} is gone")

@@ -11,16 +11,14 @@ Whoever may drop a book is not the operator: a sidecar chooses how a book sounds
 is loaded, what is read of this machine's disk, or where the result goes.
 """
 
-import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
 from loudr_core.errors import ConfigError
-from loudr_core.toml_text import parse_toml
+from loudr_core.queue.declaration import read_declaration
 
-__all__ = ["Sidecar", "read_sidecar", "refuse_large"]
+__all__ = ["Sidecar", "read_sidecar"]
 
-MAX_BYTES = 256 * 1024
 _SETTINGS = (
     "voice", "speed", "book_seed", "text", "pauses", "detectors", "loudness", "output", "lexicon",
     "pronunciations",
@@ -63,11 +61,7 @@ def read_sidecar(data: bytes | None, *, name: str) -> Sidecar:
     """
     if data is None:
         return Sidecar()
-    refuse_large(len(data), name=name)
-    try:
-        said = parse_toml(data.decode("utf-8-sig"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{name} is not TOML: {error}", path=name) from error
+    said = read_declaration(data, name=name, kind="sidecar")
     unknown = sorted(said.keys() - {*_SETTINGS, *_OWN})
     if unknown:
         raise ConfigError(
@@ -81,18 +75,6 @@ def read_sidecar(data: bytes | None, *, name: str) -> Sidecar:
         allow_gaps=_typed(said, "allow_gaps", bool, False, name),
         settings={key: said[key] for key in _SETTINGS if key in said},
     )
-
-
-def refuse_large(n_bytes: int, *, name: str) -> None:
-    """Refuse a file that no person wrote as a sidecar, before it is read.
-
-    Raises
-    ------
-    ConfigError
-        It is too large.
-    """
-    if n_bytes > MAX_BYTES:
-        raise ConfigError(f"{name}: {n_bytes} bytes are more than a sidecar needs", path=name)
 
 
 def _typed(said: dict[str, Any], key: str, kind: type, default: Any, name: str) -> Any:

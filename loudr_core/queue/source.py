@@ -5,7 +5,8 @@ from pathlib import Path
 
 from loudr_core.book.read import MAX_FILE_BYTES
 from loudr_core.errors import BookError, ConfigError
-from loudr_core.queue.sidecar import Sidecar, read_sidecar, refuse_large
+from loudr_core.queue.declaration import refuse_large
+from loudr_core.queue.sidecar import Sidecar, read_sidecar
 from loudr_core.queue.watch import Ticket, sidecar_key, ticket_of
 from loudr_core.store.address import S3Address, parse_s3_url
 from loudr_core.store.open import open_store
@@ -105,7 +106,7 @@ def fetch_ticket(store: ObjectStore, ticket: Ticket, folder: Path) -> tuple[Path
     beside = sidecar_key(ticket.key)
     data = None
     if ticket.sidecar:
-        refuse_large(_size(store, beside), name=beside)
+        refuse_large(_size(store, beside), name=beside, kind="sidecar")
         data = store.get(beside)
     if ticket_of(store, ticket.key) != ticket:
         raise Superseded

@@ -10,6 +10,7 @@ import pytest
 from loudr_core.book.read import read_book
 from loudr_core.errors import BookError
 from loudr_core.jobs.plan import Plan, PlanRequest, Speaker, plan_book
+from loudr_core.jobs.voicing import spoken_language
 from loudr_core.speech.embedded import EmbeddedEngine
 from loudr_core.speech.legible import foreign_letters, is_latin, unreadable
 from loudr_core.speech.limits import EMBEDDED
@@ -136,3 +137,10 @@ def test_letters_are_counted() -> None:
     assert is_latin("ﬁ")
     assert not is_latin("α")
     assert unreadable("no such engine", "мир") == ""
+
+
+@pytest.mark.parametrize(
+    ("tag", "asked"), [("en_GB", "en_GB"), ("EN-gb", "EN-gb"), ("de_AT", "en"), ("de", "en")]
+)
+def test_a_tag_is_read_as_engines_read_it(tag: str, asked: str) -> None:
+    assert spoken_language(tag, EMBEDDED.languages) == asked
